@@ -2,10 +2,9 @@
 //!
 //! Values are whole nanoseconds from 0 to one hour. Below 1,024 ns every value has a bucket of its own; above, each
 //! doubling is cut into 1,024 equal buckets, so that a bucket is never wider than 1/1,024 of the values in it: three
-//! significant digits over the whole range, and exactly the log-linear layout of Gil Tene's `HdrHistogram`. Counts are
-//! stored in pages of 16 buckets. A page is allocated when a value first falls into it, because a run keeps hundreds
-//! of histograms, each with values in a narrow range. Pages come in blocks of one size. A histogram can therefore
-//! reuse the blocks that another one freed, and a run of hours does not fragment its heap.
+//! significant digits over the whole range, and exactly the log-linear layout of Gil Tene's `HdrHistogram`. How the
+//! counts are stored depends on how many there are (see `histogram/buckets.rs`), because a run with a thousand
+//! endpoints keeps tens of thousands of histograms, most of them with few values.
 //!
 //! A reader of records whose memory is limited can make a histogram coarser: 2, 4, … neighbouring buckets become one.
 //! Count, sum, least and greatest value stay exact.
@@ -14,30 +13,24 @@
 //! from when a request was due, so there is nothing to correct), and does not clamp: a value
 //! over one hour is counted in [`Histogram::overflow`] and keeps its place in `max` and `sum`.
 
+mod buckets;
+mod layout;
+mod list;
+mod pages;
 mod stored;
 
+use buckets::Buckets;
+pub use layout::HIGHEST;
+pub(crate) use layout::LAST_INDEX;
+use layout::{highest_of, index_of, lowest_of};
+
 use crate::unit::Nanos;
-
-/// log2 of the number of buckets in a doubling.
-const SUB_BITS: u32 = 10;
-const SUB: u64 = 1 << SUB_BITS;
-const PAGE_BITS: u32 = 4;
-const PAGE: usize = 1 << PAGE_BITS;
-/// log2 of the number of pages in a block.
-const BLOCK_BITS: u32 = 3;
-const BLOCK: usize = 1 << BLOCK_BITS;
-
-/// The largest value that has a bucket: one hour.
-pub const HIGHEST: Nanos = Nanos::from_secs(3_600);
-
-/// Index of the bucket that holds [`HIGHEST`].
-pub(crate) const LAST_INDEX: usize = index_of(HIGHEST.0);
 
 /// The coarsest that a histogram can become: 64 buckets in one, a sixteenth of a doubling.
 pub const COARSENESS_MAX: u8 = 6;
 
-/// More heap memory than any histogram takes, in bytes: one with a value in each bucket.
-pub const HEAP_BYTES_MAX: usize = (LAST_INDEX / PAGE + BLOCK) * (size_of::<Page>() + 16);
+/// More heap memory than any histogram takes, in bytes: one with many values in each bucket.
+pub const HEAP_BYTES_MAX: usize = pages::HEAP_BYTES_MAX;
 
 /// Exactly how many values a histogram counted, and their extent. Beside its buckets, these are all that it holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,32 +53,6 @@ impl Extent {
         counted && within && self.min <= self.max
     }
 }
-const ABSENT: u16 = u16::MAX;
-
-/// The bucket of a value. Monotone; `value` must not exceed [`HIGHEST`].
-#[inline]
-const fn index_of(value: u64) -> usize {
-    if value < SUB {
-        return value as usize;
-    }
-    // A value in [2^(10+s), 2^(11+s)) belongs to doubling s; shifting by s leaves 1024..2047.
-    let shift = value.ilog2() - SUB_BITS;
-    ((shift as usize) << SUB_BITS) + (value >> shift) as usize
-}
-
-/// The smallest value of a bucket.
-const fn lowest_of(index: usize) -> u64 {
-    if index < SUB as usize {
-        return index as u64;
-    }
-    let shift = (index >> SUB_BITS) - 1;
-    (((index & (SUB as usize - 1)) as u64) | SUB) << shift
-}
-
-/// The largest value of a bucket.
-const fn highest_of(index: usize) -> u64 {
-    lowest_of(index + 1) - 1
-}
 
 /// Counts of times by bucket, with the exact count, sum, least and greatest beside them.
 ///
@@ -93,16 +60,8 @@ const fn highest_of(index: usize) -> u64 {
 /// machines can be computed from the parts.
 #[derive(Clone, Debug)]
 pub struct Histogram {
-    /// Slot of each page of buckets, or `ABSENT`. Empty until the first value.
-    directory: Vec<u16>,
-    /// Pages, by slot.
-    #[allow(
-        clippy::vec_box,
-        reason = "blocks that were moved as the list grows would leave the holes again"
-    )]
-    blocks: Vec<Box<Block>>,
-    /// Used slots.
-    slots: u16,
+    /// Counts by bucket, those over [`HIGHEST`] left out.
+    buckets: Buckets,
     /// log2 of the number of buckets that are counted as one.
     coarseness: u8,
     count: u64,
@@ -111,9 +70,6 @@ pub struct Histogram {
     min: u64,
     max: u64,
 }
-
-type Page = [u64; PAGE];
-type Block = [Page; BLOCK];
 
 impl Default for Histogram {
     fn default() -> Self {
@@ -124,17 +80,7 @@ impl Default for Histogram {
 impl Histogram {
     /// An empty histogram; takes no heap memory until the first value.
     pub const fn new() -> Self {
-        Self {
-            directory: Vec::new(),
-            blocks: Vec::new(),
-            slots: 0,
-            coarseness: 0,
-            count: 0,
-            overflow: 0,
-            sum: 0,
-            min: u64::MAX,
-            max: 0,
-        }
+        Self { buckets: Buckets::new(), coarseness: 0, count: 0, overflow: 0, sum: 0, min: u64::MAX, max: 0 }
     }
 
     /// Counts one value.
@@ -149,12 +95,7 @@ impl Histogram {
             self.overflow += 1;
             return;
         }
-        let index = index_of(value) >> self.coarseness;
-        let slot = self.directory.get(index >> PAGE_BITS).copied().unwrap_or(ABSENT) as usize;
-        match self.blocks.get_mut(slot >> BLOCK_BITS) {
-            Some(block) => block[slot & (BLOCK - 1)][index & (PAGE - 1)] += 1,
-            None => self.add_at(index, 1),
-        }
+        self.buckets.add_one(index_of(value) >> self.coarseness);
     }
 
     /// Counts one value `times` over. Saturates, as [`Histogram::merge`] does.
@@ -176,7 +117,7 @@ impl Histogram {
     /// Adds `count` to the bucket with this number, which must not exceed [`LAST_INDEX`]. [`Histogram::add_extent`] adds
     /// what belongs to it.
     pub(crate) fn add_to_bucket(&mut self, bucket: usize, count: u64) {
-        self.add_at(bucket >> self.coarseness, count);
+        self.buckets.add(bucket >> self.coarseness, count);
     }
 
     /// Adds everything but the buckets.
@@ -188,35 +129,6 @@ impl Histogram {
         self.max = self.max.max(extent.max);
     }
 
-    /// Counts into a page that might not exist yet. `index` counts buckets of this histogram's coarseness.
-    #[cold]
-    fn add_at(&mut self, index: usize, count: u64) {
-        let bucket = &mut self.page_mut(index >> PAGE_BITS)[index & (PAGE - 1)];
-        *bucket = bucket.saturating_add(count);
-    }
-
-    /// A page of buckets, allocated if it is new.
-    fn page_mut(&mut self, page: usize) -> &mut Page {
-        if self.directory.is_empty() {
-            self.directory = vec![ABSENT; (LAST_INDEX >> self.coarseness >> PAGE_BITS) + 1];
-        }
-        let entry = &mut self.directory[page];
-        if *entry == ABSENT {
-            *entry = self.slots;
-            self.slots += 1;
-            if (*entry as usize) >> BLOCK_BITS == self.blocks.len() {
-                self.blocks.push(Box::new([[0; PAGE]; BLOCK]));
-            }
-        }
-        let slot = *entry as usize;
-        &mut self.blocks[slot >> BLOCK_BITS][slot & (BLOCK - 1)]
-    }
-
-    /// The page in a used slot.
-    fn page(&self, slot: u16) -> &Page {
-        &self.blocks[slot as usize >> BLOCK_BITS][slot as usize & (BLOCK - 1)]
-    }
-
     /// Adds everything `other` counted. Saturates instead of wrapping, because a file with made-up
     /// counts can be merged too; no run reaches 2^64 requests. The result is as coarse as the coarser of the two.
     pub fn merge(&mut self, other: &Self) {
@@ -224,16 +136,12 @@ impl Histogram {
             return;
         }
         self.add_extent(&other.extent());
-        if self.coarseness != other.coarseness {
+        if self.coarseness == other.coarseness {
+            self.buckets.merge(&other.buckets);
+        } else {
             self.coarsen(other.coarseness);
             let shift = self.coarseness - other.coarseness;
-            other.buckets().for_each(|(index, count)| self.add_at(index >> shift, count));
-            return;
-        }
-        for (page, theirs) in other.used_pages() {
-            for (mine, count) in self.page_mut(page).iter_mut().zip(theirs) {
-                *mine = mine.saturating_add(*count);
-            }
+            other.buckets().for_each(|(index, count)| self.buckets.add(index >> shift, count));
         }
     }
 
@@ -246,17 +154,14 @@ impl Histogram {
         }
         let mut coarser = Self { coarseness, ..Self::new() };
         let shift = coarseness - self.coarseness;
-        self.buckets().for_each(|(index, count)| coarser.add_at(index >> shift, count));
+        self.buckets().for_each(|(index, count)| coarser.buckets.add(index >> shift, count));
         coarser.add_extent(&self.extent());
         *self = coarser;
     }
 
     /// Bytes of heap memory that it takes, to a few per cent.
     pub fn heap_bytes(&self) -> usize {
-        // What an allocator adds to each block is counted with it.
-        let blocks =
-            self.blocks.len() * (size_of::<Block>() + 16) + self.blocks.capacity() * size_of::<usize>();
-        self.directory.capacity() * size_of::<u16>() + blocks
+        self.buckets.heap_bytes()
     }
 
     fn extent(&self) -> Extent {
@@ -272,20 +177,7 @@ impl Histogram {
         if self.count == 0 {
             return;
         }
-        let mut kept = 0;
-        for entry in 0..self.directory.len() {
-            let slot = self.directory[entry];
-            if slot == ABSENT {
-                continue;
-            }
-            let used = *self.page(slot) != [0; PAGE];
-            self.directory[entry] = if used { kept } else { ABSENT };
-            kept += u16::from(used);
-        }
-        self.slots = kept;
-        self.blocks.truncate((kept as usize).div_ceil(BLOCK));
-        // Every page is zero now, so which of them a slot names does not matter.
-        self.blocks.iter_mut().for_each(|block| **block = [[0; PAGE]; BLOCK]);
+        self.buckets.clear();
         (self.count, self.overflow, self.sum, self.min, self.max) = (0, 0, 0, u64::MAX, 0);
     }
 
@@ -359,22 +251,7 @@ impl Histogram {
 
     /// Ascending indices and counts of the buckets that hold something; indices count buckets of its coarseness.
     fn buckets(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        self.used_pages().flat_map(|(page, counts)| {
-            let used = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-            used.map(move |(offset, count)| ((page << PAGE_BITS) + offset, *count))
-        })
-    }
-
-    /// The pages that hold something, ascending.
-    fn used_pages(&self) -> impl Iterator<Item = (usize, &Page)> {
-        // Most histograms use a small part of their range.
-        let page = |value: u64| index_of(value.min(HIGHEST.0)) >> self.coarseness >> PAGE_BITS;
-        let (first, last) = if self.count == 0 { (0, 0) } else { (page(self.min), page(self.max)) };
-        let directory = self.directory.get(first..=last).unwrap_or_default();
-        let present = (first..).zip(directory).filter(|(_, slot)| **slot != ABSENT);
-        let pages = present.map(|(page, slot)| (page, self.page(*slot)));
-        // A cleared histogram keeps its pages; merging it must not spread them.
-        pages.filter(|(_, counts)| **counts != [0; PAGE])
+        self.buckets.iter()
     }
 }
 
@@ -401,6 +278,7 @@ impl Eq for Histogram {}
 
 #[cfg(test)]
 mod tests {
+    use super::layout::{SUB, SUB_BITS};
     use super::*;
 
     #[test]

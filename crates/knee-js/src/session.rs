@@ -13,7 +13,6 @@ use knee_core::clock::MonotonicClock;
 use knee_core::unit::Nanos;
 use knee_engine::deadline::Deadlines;
 use knee_engine::endpoints::{Endpoints, Registry};
-use knee_engine::executor::Iteration;
 use knee_engine::http::client::Network;
 use knee_engine::http::origin::Resolver;
 use knee_engine::recorder::Recorder;
@@ -28,7 +27,7 @@ use crate::program::{HttpDefaults, Program, Surroundings};
 use crate::state::ExecutionInfo;
 use crate::vu::{LoadError, Vu};
 use crate::world::Description;
-use knee_k6::http::send::RequestSender;
+use knee_k6::http::send::{Late, RequestSender};
 use knee_k6::http::targets::Targets;
 use knee_k6::observe::Observer;
 use knee_k6::observe::tags::SystemTags;
@@ -120,9 +119,8 @@ impl Session {
             let watch = timer.clone();
             vu.join(Rc::new(sender(settings, timer)));
             let call = Call { export: export.into(), stage, argument: argument.map(Into::into) };
-            let now = vu.state().now();
-            let iteration = Iteration { due: now, earliest: now, cut: now.saturating_add(timeout) };
-            let mut called = pin!(vu.call(call, iteration));
+            let cut = vu.state().now().saturating_add(timeout);
+            let mut called = pin!(vu.call(call, Late::default(), cut));
             loop {
                 let mut pause = pin!(watch.sleep_until(watch.now().saturating_add(PACE)));
                 let ended = poll_fn(|ctx| match called.as_mut().poll(ctx) {

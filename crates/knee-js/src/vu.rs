@@ -3,11 +3,11 @@
 //! Does not decide when an iteration is due, nor how many there are.
 
 use std::io;
+use std::mem::take;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use knee_core::unit::Nanos;
-use knee_engine::executor::Iteration;
 use knee_engine::http::client::Client;
 use knee_engine::http::transport::UserPool;
 use knee_engine::timer::Timer;
@@ -22,7 +22,7 @@ use crate::state::State;
 use crate::world::{self, Description, StateCell};
 use knee_k6::http::answer::Answer;
 use knee_k6::http::request::Request;
-use knee_k6::http::send::{CallTimes, RequestSender};
+use knee_k6::http::send::{Late, RequestSender};
 use knee_k6::http::targets::Targets;
 
 /// Why there is no VU.
@@ -50,8 +50,8 @@ pub struct Vu {
     clients: Vec<Client>,
     /// Requests that the script does not wait for.
     begun: JoinSet<(u64, Box<Answer>, Client)>,
-    /// Scheduled time of the next request.
-    call_times: Option<CallTimes>,
+    /// How late the next request is.
+    late: Late,
     /// Deadline of the current call.
     cut: Nanos,
 }
@@ -90,7 +90,7 @@ impl Vu {
             connections: None,
             clients: Vec::new(),
             begun: JoinSet::new(),
-            call_times: None,
+            late: Late::default(),
             cut: Nanos::MAX,
         };
         Ok((vu, description))
@@ -115,11 +115,12 @@ impl Vu {
         }
     }
 
-    /// Calls a function of the script and waits until it is over, or until `iteration.cut`.
-    pub async fn call(&mut self, call: Call, iteration: Iteration) -> Ended {
+    /// Calls a function of the script and waits until it is over, or until `cut`.
+    /// Its first request is late by `late`.
+    pub async fn call(&mut self, call: Call, late: Late, cut: Nanos) -> Ended {
         let Some(sender) = self.sender.clone() else { return Ended::Cut };
-        self.cut = iteration.cut;
-        self.call_times = Some(CallTimes { due: iteration.due, earliest: iteration.earliest });
+        self.cut = cut;
+        self.late = late;
         let mut reply = Reply::Call(call);
         let mut has_waited = false;
         loop {
@@ -150,19 +151,19 @@ impl Vu {
     async fn perform(&mut self, sender: &Rc<RequestSender>, op: Op) -> Reply {
         match op {
             Op::Fetch(request) => {
-                let call_times = self.take_call_times(sender);
+                let late = take(&mut self.late);
                 let mut client = self.client(sender);
-                let answer = sender.send(&mut client, &request, call_times, self.cut).await;
+                let answer = sender.send(&mut client, &request, late, self.cut).await;
                 self.clients.push(client);
                 Reply::Answer(answer)
             }
             // On the heap, like other rare operations: the future of every request has room for the largest one.
             Op::FetchAll(requests) => Reply::Answers(Box::pin(self.fetch_all(sender, requests)).await),
             Op::Begin(id, request) => {
-                let call_times = self.take_call_times(sender);
+                let late = take(&mut self.late);
                 let (sender, mut client, cut) = (sender.clone(), self.client(sender), self.cut);
                 self.begun.spawn_local(async move {
-                    let answer = sender.send(&mut client, &request, call_times, cut).await;
+                    let answer = sender.send(&mut client, &request, late, cut).await;
                     (id, answer, client)
                 });
                 Reply::Go
@@ -179,15 +180,6 @@ impl Vu {
             // Handled by the caller; a script at rest asks for nothing.
             Op::Rest(_) => Reply::Quit,
         }
-    }
-
-    /// Scheduled time of a request made now: by the plan for the first of an iteration.
-    fn take_call_times(&mut self, sender: &RequestSender) -> CallTimes {
-        let now = || {
-            let now = sender.network.clock.now();
-            CallTimes { due: now, earliest: now }
-        };
-        self.call_times.take().unwrap_or_else(now)
     }
 
     fn client(&mut self, sender: &RequestSender) -> Client {
@@ -214,10 +206,10 @@ impl Vu {
             while self.cut == Nanos::MAX || sender.timer.now() < self.cut {
                 let Some((number, host)) = queue.begin() else { break };
                 let request = requests[number].clone();
-                let call_times = self.take_call_times(sender);
+                let late = take(&mut self.late);
                 let (sender, mut client, cut) = (sender.clone(), self.client(sender), self.cut);
                 under_way.spawn_local(async move {
-                    let answer = sender.send(&mut client, &request, call_times, cut).await;
+                    let answer = sender.send(&mut client, &request, late, cut).await;
                     (number, host, answer, client)
                 });
             }

@@ -9,7 +9,7 @@ pub fn quoted(text: &[u8]) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for chunk in text.utf8_chunks() {
-        chunk.valid().chars().for_each(|c| push(&mut out, c));
+        push_text(&mut out, chunk.valid());
         for byte in chunk.invalid() {
             // Writing to a string cannot fail.
             let _ = write!(out, "\\x{byte:02x}");
@@ -17,6 +17,24 @@ pub fn quoted(text: &[u8]) -> String {
     }
     out.push('"');
     out
+}
+
+/// Copies runs of plain ASCII as they are: a refused URL can have a megabyte of them.
+fn push_text(out: &mut String, text: &str) {
+    let mut rest = text;
+    while let Some(at) = rest.find(|c| !is_plain(c)) {
+        let (plain, from_there) = rest.split_at(at);
+        out.push_str(plain);
+        let mut letters = from_there.chars();
+        letters.by_ref().take(1).for_each(|c| push(out, c));
+        rest = letters.as_str();
+    }
+    out.push_str(rest);
+}
+
+/// Whether Go writes this letter as it is, without a table.
+fn is_plain(c: char) -> bool {
+    matches!(c, ' '..='~') && !matches!(c, '"' | '\\')
 }
 
 fn push(out: &mut String, c: char) {

@@ -70,7 +70,7 @@ impl Summary {
         let mut family = Vec::new();
         let judged = self.judged_of(&metric.name);
         let sink = self.meter.sink(id).cloned();
-        if sink.is_some() || judged.is_some() {
+        if sink.is_some() || judged.is_some() || self.has_judged_submetric(&metric.name) {
             let sink = sink.unwrap_or_else(|| Sink::new(metric.kind));
             family.push(Entry { name: metric.name.clone(), suffix: "", metric, sink, judged });
         }
@@ -85,6 +85,14 @@ impl Summary {
             }
         }
         family
+    }
+
+    /// Whether a sub-metric of this metric has thresholds: k6 then shows the metric, too, with samples or without.
+    fn has_judged_submetric(&self, name: &str) -> bool {
+        self.judged
+            .iter()
+            .filter_map(|judged| judged.name.strip_prefix(name))
+            .any(|rest| rest.starts_with('{'))
     }
 
     fn judged_of(&self, name: &str) -> Option<&Judged> {

@@ -5,7 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Extent, Histogram, LAST_INDEX};
+use super::layout::{HIGHEST, LAST_INDEX, index_of};
+use super::{Extent, Histogram};
 
 #[derive(Serialize, Deserialize)]
 struct Stored {
@@ -26,7 +27,7 @@ impl Serialize for Histogram {
         for (index, count) in self.buckets() {
             // Of buckets that are counted as one, the last is nearest to what a quantile reports.
             let last = ((index + 1) << self.coarseness) - 1;
-            let bucket = last.min(super::index_of(self.max.min(super::HIGHEST.0)));
+            let bucket = last.min(index_of(self.max.min(HIGHEST.0)));
             gaps_and_counts.extend([(bucket - next) as u64, count]);
             next = bucket + 1;
         }

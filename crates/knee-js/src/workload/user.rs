@@ -20,7 +20,7 @@ use crate::program::LogLevel;
 use crate::state::{ExecutionInfo, Place};
 use crate::world;
 use knee_k6::http::cookie::Jar;
-use knee_k6::http::send::RequestSender;
+use knee_k6::http::send::{Late, RequestSender};
 
 /// Longest wait of a VU whose run was ended until the engine stops it.
 const ABORT_PAUSE: Nanos = Nanos::from_secs(1);
@@ -109,9 +109,6 @@ impl ScriptUser {
         if !self.load.http.keep_cookies && !state.jar.borrow().borrow().is_empty() {
             state.jar.replace(Rc::new(RefCell::new(Jar::new(&state.account))));
         }
-        if self.load.http.fresh_connections {
-            kept.vu.close_idle();
-        }
     }
 
     async fn run(&self, kept: &mut KeptVu, iteration: Iteration) -> Nanos {
@@ -122,12 +119,17 @@ impl ScriptUser {
             self.load.tally.activate();
         }
         let call = Call { export: self.export.clone(), stage: Stage::Iteration, argument: self.data.clone() };
-        let ended = kept.vu.call(call, iteration).await;
+        let late = Late { due: begun.since(iteration.due), earliest: begun.since(iteration.earliest) };
+        let ended = kept.vu.call(call, late, iteration.cut).await;
         let done = self.sender.network.clock.now();
         if open {
             self.load.tally.deactivate();
         }
         let whole = self.account(kept, ended, begun, done);
+        if self.load.http.fresh_connections {
+            // Now and not before the next iteration: a VU that waits or has ended must hold no descriptor.
+            kept.vu.close_idle();
+        }
         let span = done.since(begun);
         let rested = begun.saturating_add(self.load.min_iteration).min(iteration.cut);
         if self.load.is_aborted() {

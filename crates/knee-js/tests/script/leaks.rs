@@ -8,7 +8,6 @@ use knee_core::clock::MonotonicClock;
 use knee_core::unit::Nanos;
 use knee_engine::deadline::Deadlines;
 use knee_engine::endpoints::{Endpoints, Registry};
-use knee_engine::executor::Iteration;
 use knee_engine::http::client::Network;
 use knee_engine::http::origin::Resolver;
 use knee_engine::http::request::Defaults;
@@ -20,7 +19,7 @@ use knee_js::op::{Call, Ended, Stage};
 use knee_js::program::files::Reach;
 use knee_js::program::{Limits, Program, Surroundings};
 use knee_js::vu::Vu;
-use knee_k6::http::send::RequestSender;
+use knee_k6::http::send::{Late, RequestSender};
 use knee_k6::observe::Nobody;
 
 use super::server::Server;
@@ -98,10 +97,8 @@ fn a_thousand_virtual_users_that_are_dropped_keep_no_value_and_no_byte() {
             vu.join(sender.clone());
             // Some are dropped before they have run.
             if number % 10 != 0 {
-                let now = vu.state().now();
                 let call = Call { export: "default".into(), stage: Stage::Iteration, argument: None };
-                let iteration = Iteration { due: now, earliest: now, cut: Nanos::MAX };
-                let ended = vu.call(call, iteration).await;
+                let ended = vu.call(call, Late::default(), Nanos::MAX).await;
                 failed += usize::from(matches!(ended, Ended::Thrown(_)));
                 assert!(matches!(ended, Ended::Thrown(_) | Ended::Returned(_)), "{ended:?}");
             }

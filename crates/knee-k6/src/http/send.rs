@@ -43,12 +43,13 @@ pub struct RequestSender {
     pub pace: Option<Arc<Pace>>,
 }
 
-/// Scheduled and earliest possible send time of a request.
-#[derive(Clone, Copy, Debug)]
-pub struct CallTimes {
-    /// By the plan for the first request of an iteration, otherwise when the script asked.
+/// How late a request is when the script asks for it: the first of an iteration as late as the iteration began, every
+/// other one not at all. Time that the script waits or computes in between is no delay.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Late {
+    /// Since it was due by the plan.
     pub due: Nanos,
-    /// See [`knee_engine::executor::Iteration`].
+    /// Since its earliest possible send; see [`knee_engine::executor::Iteration`].
     pub earliest: Nanos,
 }
 
@@ -80,18 +81,18 @@ impl RequestSender {
         &self,
         client: &mut Client,
         request: &Rc<Request>,
-        times: CallTimes,
+        late: Late,
         cut: Nanos,
     ) -> Box<Answer> {
         let mut begun = self.network.clock.now();
         let limit = begun.saturating_add(request.timeout).min(cut);
         let mut hop = Hop::first(request, first_target(request));
-        let mut times = times;
+        let mut late = late;
         let mut left = request.redirects;
         loop {
             // On the heap: each future around this one would otherwise be several kilobytes larger, and be copied as a
             // whole when it begins. That took longer than the allocation.
-            let sent = Box::pin(self.hop(client, request, &hop, times, Window { begun, limit, cut }));
+            let sent = Box::pin(self.hop(client, request, &hop, late, Window { begun, limit, cut }));
             let (answer, next) = sent.await;
             if let Some(authorization) = challenge(request, &hop, &answer) {
                 hop.authorization = Some(authorization);
@@ -105,7 +106,7 @@ impl RequestSender {
                 }
             }
             begun = self.network.clock.now();
-            times = CallTimes { due: begun, earliest: begun };
+            late = Late::default();
         }
     }
 
@@ -115,7 +116,7 @@ impl RequestSender {
         client: &mut Client,
         request: &Rc<Request>,
         hop: &Hop,
-        times: CallTimes,
+        late: Late,
         Window { mut begun, limit, cut }: Window,
     ) -> (Box<Answer>, Option<Hop>) {
         if let Some(pace) = &self.pace {
@@ -131,7 +132,8 @@ impl RequestSender {
         };
         let prepared = prepare(request, hop, &self.user_agent);
         let endpoint = self.endpoint(request, hop);
-        let id = self.recorder.borrow_mut().begin(endpoint, times.due, times.earliest);
+        let [due, earliest] = [late.due, late.earliest].map(|late| begun.since(late));
+        let id = self.recorder.borrow_mut().begin(endpoint, due, earliest);
         let flight = OpenFlight { sender: self, id };
         let errand = ClientRequest { origin, request: &prepared, follow: None };
         let mut sink = Collected::new(request, self.network.memory());

@@ -44,6 +44,53 @@ fn a_run_ends_with_k6s_summary_and_below_it_what_k6_does_not_say() {
 }
 
 #[test]
+fn connections_that_vus_do_not_reuse_are_closed_when_their_iteration_ends() {
+    let server = Server::start();
+    let script = format!(
+        "import http from 'k6/http'; import {{ check }} from 'k6';
+         export const options = {{
+            noVUConnectionReuse: true, thresholds: {{ checks: ['rate==1'] }},
+            scenarios: {{ one: {{ executor: 'per-vu-iterations', vus: 2 }} }},
+         }};
+         export default function () {{
+            const response = http.get(`{}${{__VU == 1 ? 'x' : 'after'}}`);
+            check(response, {{ ok: (r) => r.status == 200 }});
+         }}",
+        server.url("/")
+    );
+    let (_home, finished) = run(&script, "");
+    assert_eq!((finished.code, server.count()), (Some(0), 2), "{}\n{}", finished.stdout, finished.stderr);
+}
+
+#[test]
+fn time_that_a_script_waits_by_itself_is_no_response_time_and_no_lag_of_the_generator() {
+    let server = Server::start();
+    let pause = "await new Promise((done) => setTimeout(done, 300));";
+    let closed = "export const options = { vus: 2, iterations: 4 };";
+    let arrivals = "export const options = { scenarios: { a: { executor: 'constant-arrival-rate', rate: 10, \
+                    duration: '1s', preAllocatedVUs: 10 } } };";
+    for script in [
+        format!("{closed} export default () => {{ sleep(0.3); http.get(at); }};"),
+        format!("{closed} export default () => {{ sleep(0.3); http.batch([at]); }};"),
+        format!("{closed} export default async () => {{ {pause} http.get(at); }};"),
+        format!("{closed} export default async () => {{ {pause} await http.asyncRequest('GET', at); }};"),
+        "export const options = { vus: 2, iterations: 4, rps: 4 }; export default () => { http.get(at); };"
+            .to_owned(),
+        format!("{arrivals} export default () => {{ sleep(0.3); http.get(at); }};"),
+    ] {
+        let at = server.url("/");
+        let head = format!("import http from 'k6/http'; import {{ sleep }} from 'k6'; const at = '{at}';");
+        let (_home, finished) = run(&format!("{head}\n{script}"), "--output-format json");
+        let document: Value = serde_json::from_str(&finished.stdout).unwrap();
+        let mean = |time: &str| document.pointer(&format!("/{time}/mean")).and_then(Value::as_f64).unwrap();
+        let [response, delay] = ["response_time_ms", "send_delay_ms"].map(mean);
+        assert!(response < 200.0 && delay < 200.0, "{script}: {response} ms, {delay} ms");
+        let warnings = document["warnings"].as_array().unwrap();
+        assert!(warnings.iter().all(|warning| warning["code"] != "lag"), "{script}: {warnings:?}");
+    }
+}
+
+#[test]
 fn our_own_result_is_alone_when_it_is_asked_for() {
     let server = Server::start();
     let (home, finished) = run(&asking(&server, "/x", ""), "--output-format json");

@@ -6,6 +6,7 @@
 //! | path | answer |
 //! |---|---|
 //! | `/hang` | none, ever |
+//! | `/after` | as soon as another connection has ended; 503 after some seconds |
 //! | `/slow` | after a tenth of a second |
 //! | `/moved` | 302 to `/` |
 //! | `/away.js` | 302 to a place without TLS |
@@ -53,6 +54,19 @@ struct Log {
     connections: AtomicU64,
     seen: Mutex<Vec<Seen>>,
     came: Condvar,
+    /// Connections that have ended.
+    ended: Mutex<usize>,
+    one_ended: Condvar,
+}
+
+impl Log {
+    /// Whether a connection ends within some seconds, or has ended.
+    fn wait_for_an_end(&self) -> bool {
+        let ended = self.ended.lock().unwrap();
+        let limit = Duration::from_secs(5);
+        let (_ended, waited) = self.one_ended.wait_timeout_while(ended, limit, |ended| *ended == 0).unwrap();
+        !waited.timed_out()
+    }
 }
 
 /// A server at work until the tests end.
@@ -165,6 +179,12 @@ pub fn identity() -> (String, Arc<rustls::ServerConfig>) {
 
 /// Answers the requests of one connection until its end.
 fn converse<S: Read + Write>(stream: &mut BufReader<S>, log: &Log) {
+    answer_all(stream, log);
+    *log.ended.lock().unwrap() += 1;
+    log.one_ended.notify_all();
+}
+
+fn answer_all<S: Read + Write>(stream: &mut BufReader<S>, log: &Log) {
     // A connection without a request, as the knock at the door is, gets no number.
     let mut number = None;
     while let Some(mut seen) = read_request(stream) {
@@ -188,7 +208,8 @@ fn converse<S: Read + Write>(stream: &mut BufReader<S>, log: &Log) {
             }
             "/script.js" => b"HTTP/1.1 200 OK\r\ncontent-length: 71\r\n\r\nimport text from './module.js'; console.log(text); export default text;",
             "/away.js" => b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:9/\r\ncontent-length: 0\r\n\r\n",
-            "/sorry" => b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 5\r\n\r\nsorry",
+            "/after" if log.wait_for_an_end() => b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nafter",
+            "/sorry" | "/after" => b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 5\r\n\r\nsorry",
             _ => b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello",
         };
         if stream.get_mut().write_all(answer).and_then(|()| stream.get_mut().flush()).is_err() {
