@@ -15,7 +15,7 @@ use super::trouble::Trouble;
 use super::uses::Uses;
 use super::{commonjs, specifier, syntax, typescript};
 use crate::module::define::Define as _;
-use crate::module::{locale, web};
+use crate::module::{global, locale, web};
 use crate::program::{Compiled, Program};
 use crate::runtime::bytecode::Bytecode;
 use crate::runtime::intrinsic::{self, Needs};
@@ -93,6 +93,12 @@ fn give(ctx: &Ctx<'_>, needs: Needs) -> Result<()> {
     }
     if missing.has(Needs::LOCALE) {
         locale::install(ctx)?;
+    }
+    if missing.has(Needs::CONSOLE) {
+        global::install_console(ctx)?;
+    }
+    if missing.has(Needs::TIMERS) {
+        global::install_timers(ctx)?;
     }
     Ok(())
 }

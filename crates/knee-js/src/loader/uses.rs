@@ -176,6 +176,9 @@ mod tests {
             ("export default (t) => t['search']('x');", Needs::REGEXP),
             ("export default (t) => t.replace('x', 'y').split(',');", Needs::NONE),
             ("export default new Proxy({}, {});", Needs::PROXY),
+            ("export default () => console.log(1);", Needs::CONSOLE),
+            ("export default (setTimeout) => setTimeout();", Needs::NONE),
+            ("export default () => setTimeout(() => {}, 1);", Needs::TIMERS),
             ("export default class extends WeakRef {}", Needs::WEAK),
         ] {
             assert_eq!(Uses::of(source, false).needs, needs, "{source}");

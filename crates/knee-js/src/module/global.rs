@@ -1,7 +1,8 @@
-//! What scripts find without importing it: `console`, `__ENV`, `open`, the timers, `global`.
+//! What scripts find without importing it: `__ENV`, `open`, `global`, and `console` and timers if their code names them.
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -11,20 +12,17 @@ use rquickjs::{Coerced, Ctx, Function, IntoJs, Object, Result, Value};
 use super::bytes::buffer_of;
 use super::current::state;
 use super::define::Define as _;
+use super::lazy::{Members, lazy};
 use super::{console, go_error, timers};
+use crate::program::Program;
 use crate::state::State;
 
 /// Puts everything into the global object.
 pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     let globals = ctx.globals();
     let state = state(ctx)?;
-    globals.put("console", console::build(ctx)?)?;
     globals.put("__ENV", environment(ctx, &state)?)?;
     globals.put("open", Function::new(ctx.clone(), open)?.with_name("open")?)?;
-    let timers = timers::build(ctx)?;
-    for name in timers::EXPORTS {
-        globals.put(*name, timers.get::<_, Value<'_>>(*name)?)?;
-    }
     globals.put("global", globals.clone())?;
     globals.put("__VU", state.place.borrow().vu as f64)?;
     // k6 has no such global; scripts that feature-test for it would take another path here.
@@ -32,14 +30,55 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Puts `console` into the global object.
+pub fn install_console(ctx: &Ctx<'_>) -> Result<()> {
+    ctx.globals().put("console", console::build(ctx)?)
+}
+
+/// Puts the functions of timers into the global object.
+pub fn install_timers(ctx: &Ctx<'_>) -> Result<()> {
+    let timers = timers::build(ctx)?;
+    timers::EXPORTS.iter().try_for_each(|name| ctx.globals().put(*name, timers.get::<_, Value<'_>>(*name)?))
+}
+
 /// A new `__ENV`: the script's variables and those of the VU's scenario.
 pub fn environment<'js>(ctx: &Ctx<'js>, state: &State) -> Result<Object<'js>> {
-    let environment = Object::new(ctx.clone())?;
-    let own = state.environment.borrow().clone();
-    for (name, value) in state.program.surroundings.environment.iter().chain(&own) {
-        environment.put(name.as_str(), value.as_str())?;
+    let (program, own) = (state.program.clone(), state.environment.borrow().clone());
+    lazy(ctx, Rc::new(Variables { program, own }))
+}
+
+/// The variables of one VU.
+struct Variables {
+    program: Arc<Program>,
+    /// Those of its scenario, which win.
+    own: Vec<(String, String)>,
+}
+
+impl Variables {
+    /// Name and value, those of the script first.
+    fn pair(&self, place: usize) -> &(String, String) {
+        let common = &self.program.surroundings.environment;
+        common.get(place).unwrap_or_else(|| &self.own[place - common.len()])
     }
-    Ok(environment)
+}
+
+impl Members for Variables {
+    fn count(&self) -> usize {
+        self.program.surroundings.environment.len() + self.own.len()
+    }
+
+    fn name(&self, place: usize) -> &str {
+        &self.pair(place).0
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        // Of two with one name the last one counts.
+        (0..self.count()).rev().find(|place| self.name(*place) == name)
+    }
+
+    fn make<'js>(&self, ctx: &Ctx<'js>, place: usize) -> Result<Value<'js>> {
+        self.pair(place).1.as_str().into_js(ctx)
+    }
 }
 
 /// Makes `Math.random` repeatable.

@@ -18,7 +18,7 @@ use super::define::{Define as _, elements};
 use super::expected::{expected_statuses, set_response_callback};
 use super::go_error;
 use super::jar::CookieJar;
-use super::lazy::lazy;
+use super::lazy::{Members, lazy};
 use super::mark::{Mark, marked};
 use super::page;
 use super::params::{self, Wanted};
@@ -105,7 +105,28 @@ const BEGUN_BYTES: usize = 16 << 10;
 /// Makes the module. Its members are made when a script reads them.
 pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     page::install(ctx)?;
-    lazy(ctx, EXPORTS, member)
+    lazy(ctx, Rc::new(Exported))
+}
+
+/// What the module exports.
+struct Exported;
+
+impl Members for Exported {
+    fn count(&self) -> usize {
+        EXPORTS.len()
+    }
+
+    fn name(&self, place: usize) -> &str {
+        EXPORTS[place]
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        EXPORTS.iter().position(|known| *known == name)
+    }
+
+    fn make<'js>(&self, ctx: &Ctx<'js>, place: usize) -> Result<Value<'js>> {
+        member(ctx, EXPORTS[place])
+    }
 }
 
 /// The member of a name that is exported.

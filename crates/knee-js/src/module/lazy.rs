@@ -1,10 +1,11 @@
 //! Objects whose properties are made when a script reads them first.
 //!
-//! The default export of `k6/http` has more than thirty, of which a script reads two or three. From its first use on, a
-//! property is an ordinary one. Does not know what the properties are.
+//! The default export of `k6/http` has more than thirty, and `__ENV` has all variables of the process, of which a script
+//! reads two or three. From its first use on, a property is an ordinary one. Does not know what the properties are.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::ptr;
+use std::rc::Rc;
 
 use rquickjs::class::{
     Class, ClassKind, JsCell, JsClass, PropertyDescriptor, PropertyName, Readable, Trace, Tracer,
@@ -15,40 +16,54 @@ use rquickjs::{Atom, Ctx, JsLifetime, Object, Result, Value};
 
 use crate::runtime::lent;
 
-/// Makes the property of a name.
-pub type Make = for<'js> fn(&Ctx<'js>, &str) -> Result<Value<'js>>;
+/// The properties of an object, each with a place from 0.
+pub trait Members {
+    /// Number of places.
+    fn count(&self) -> usize;
 
-/// Most properties of one object.
-const MOST: usize = 64;
+    /// The name at a place. Of two places with one name, only that which [`Members::place`] says counts.
+    fn name(&self, place: usize) -> &str;
+
+    /// The place of a name.
+    fn place(&self, name: &str) -> Option<usize>;
+
+    /// A new value of the property at a place.
+    fn make<'js>(&self, ctx: &Ctx<'js>, place: usize) -> Result<Value<'js>>;
+}
 
 /// An object whose properties are made when they are needed.
 #[derive(JsLifetime)]
 pub struct Lazy {
-    names: Names,
-    make: Make,
-    /// A bit for each name whose property has been made, set or deleted: from then on QuickJS knows better.
-    touched: Cell<u64>,
+    members: Shared,
+    /// Whether the property of each place has been made, set or deleted: from then on QuickJS knows better.
+    touched: RefCell<Vec<bool>>,
 }
 
-/// Names of properties.
-type Names = &'static [&'static str];
+/// In which no value of JavaScript is.
+type Shared = Rc<dyn Members>;
 
-/// An object with properties of these names, at most 64, made by `make`.
-pub fn lazy<'js>(ctx: &Ctx<'js>, names: Names, make: Make) -> Result<Object<'js>> {
-    debug_assert!(names.len() <= MOST, "there is a bit for each");
-    Ok(Class::instance(ctx.clone(), Lazy { names, make, touched: Cell::new(0) })?.into_inner())
+/// An object with these properties.
+pub fn lazy<'js>(ctx: &Ctx<'js>, members: Rc<dyn Members>) -> Result<Object<'js>> {
+    Ok(Class::instance(ctx.clone(), Lazy { members, touched: RefCell::default() })?.into_inner())
 }
 
 impl Lazy {
     /// The place of a name whose property is still to be made.
     fn place(&self, name: &Atom<'_>) -> Result<Option<usize>> {
-        let name = name.to_string()?;
-        let place = self.names.iter().position(|known| *known == name);
-        Ok(place.filter(|place| self.touched.get() & (1 << place) == 0))
+        let place = self.members.place(&name.to_string()?);
+        Ok(place.filter(|place| !self.is_touched(*place)))
+    }
+
+    fn is_touched(&self, place: usize) -> bool {
+        self.touched.borrow().get(place).copied().unwrap_or(false)
     }
 
     fn touch(&self, place: usize) {
-        self.touched.set(self.touched.get() | (1 << place));
+        let mut touched = self.touched.borrow_mut();
+        if touched.len() <= place {
+            touched.resize(place + 1, false);
+        }
+        touched[place] = true;
     }
 }
 
@@ -82,7 +97,7 @@ impl<'js> JsClass<'js> for Lazy {
             let prototype = Class::<Self>::prototype(ctx)?;
             return prototype.map_or(Ok(Value::new_undefined(ctx.clone())), |prototype| prototype.get(name));
         };
-        let value = (lazy.make)(ctx, lazy.names[place])?;
+        let value = lazy.members.make(ctx, place)?;
         if let Some(object) = own(this, &receiver) {
             define(&object, name, value.clone())?;
             lazy.touch(place);
@@ -130,7 +145,7 @@ impl<'js> JsClass<'js> for Lazy {
     ) -> Result<Option<PropertyDescriptor<'js>>> {
         let lazy = this.borrow();
         let Some(place) = lazy.place(&name)? else { return Ok(None) };
-        let value = (lazy.make)(ctx, lazy.names[place])?;
+        let value = lazy.members.make(ctx, place)?;
         Ok(Some(PropertyDescriptor::new_value(value, true, true, true)))
     }
 
@@ -139,9 +154,11 @@ impl<'js> JsClass<'js> for Lazy {
         ctx: &Ctx<'js>,
     ) -> Result<Vec<PropertyName<'js>>> {
         let lazy = this.borrow();
-        let places = (0..lazy.names.len()).filter(|place| lazy.touched.get() & (1 << place) == 0);
+        let counts = |place: &usize| lazy.members.place(lazy.members.name(*place)) == Some(*place);
+        let places = (0..lazy.members.count()).filter(counts).filter(|place| !lazy.is_touched(*place));
         let name = |place: usize| {
-            Ok(PropertyName { atom: Atom::from_str(ctx.clone(), lazy.names[place])?, is_enumerable: true })
+            let atom = Atom::from_str(ctx.clone(), lazy.members.name(place))?;
+            Ok(PropertyName { atom, is_enumerable: true })
         };
         places.map(name).collect()
     }

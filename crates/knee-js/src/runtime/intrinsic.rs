@@ -14,7 +14,7 @@ type Always = (intrinsic::Eval, intrinsic::RegExpCompiler, intrinsic::Json, intr
 
 /// Groups of built-in objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Needs(u8);
+pub struct Needs(u16);
 
 /// Words by which code asks for everything.
 const REFLECTION: &[&str] = &["globalThis", "global", "eval", "Function"];
@@ -45,6 +45,11 @@ const WORDS: &[(&str, Needs)] = &[
     ("RegExp", Needs::REGEXP),
     ("WeakRef", Needs::WEAK),
     ("FinalizationRegistry", Needs::WEAK),
+    ("console", Needs::CONSOLE),
+    ("clearInterval", Needs::TIMERS),
+    ("clearTimeout", Needs::TIMERS),
+    ("setInterval", Needs::TIMERS),
+    ("setTimeout", Needs::TIMERS),
     ("TextEncoder", Needs::WEB),
     ("TextDecoder", Needs::WEB),
     ("crypto", Needs::WEB),
@@ -82,8 +87,12 @@ impl Needs {
     pub const REGEXP: Self = Self(64);
     /// `WeakRef` and `FinalizationRegistry`.
     pub const WEAK: Self = Self(128);
+    /// `console`. Not of QuickJS either.
+    pub const CONSOLE: Self = Self(256);
+    /// `setTimeout` and its like. Not of QuickJS either.
+    pub const TIMERS: Self = Self(512);
     /// Everything there is.
-    pub const ALL: Self = Self(255);
+    pub const ALL: Self = Self(1023);
 
     /// Built-in objects that the words of a text can mean, for text that is not understood.
     pub fn of(text: &str) -> Self {
@@ -127,7 +136,7 @@ fn find(list: &[(&str, Needs)], name: &str) -> Needs {
 
 /// Built-in objects of a context so far.
 #[derive(Default, JsLifetime)]
-struct Given(Cell<u8>);
+struct Given(Cell<u16>);
 
 /// A context with what every VU has.
 pub fn context(runtime: &Runtime) -> rquickjs::Result<Context> {
@@ -203,7 +212,7 @@ mod tests {
     #[test]
     fn what_was_asked_for_is_there_and_nothing_else() {
         assert_eq!(kind_of(Needs::NONE, "Map"), "undefined");
-        let own = Needs::WEB.with(Needs::LOCALE);
+        let own = Needs::WEB.with(Needs::LOCALE).with(Needs::CONSOLE).with(Needs::TIMERS);
         for (name, needs) in WORDS.iter().filter(|(_, needs)| !needs.has(own)) {
             assert_ne!(kind_of(*needs, name), "undefined", "{name}");
         }

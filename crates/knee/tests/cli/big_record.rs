@@ -95,7 +95,10 @@ fn a_malicious_record_is_refused_before_it_fills_the_memory() {
     let (plain, one) = (packed(&head()), endpoint(&histogram(5, 1, 0)));
     assert_refused(&record(&plain, &[interval(0, 30_000, &one)]), "30000 endpoints");
     // Below the limit of an interval, above that of the whole run.
-    assert_refused(&record(&plain, &[interval(0, 9_999, &one)]), "endpoints in 0 intervals");
+    let mut named = head();
+    named["plan"]["endpoints"] = json!("LIST");
+    let named = with_list(&named, 9_999, &json!({ "name": "x".repeat(1_500) }));
+    assert_refused(&record(&named, &[interval(0, 9_999, &one)]), "endpoints in 0 intervals");
 
     let mut many = head();
     many["plan"]["endpoints"] = json!("LIST");
@@ -114,9 +117,9 @@ fn a_malicious_record_is_refused_before_it_fills_the_memory() {
 fn a_malicious_record_of_version_2_is_refused_before_it_fills_the_memory() {
     let record = |head: &[u8], frames: &[Vec<u8>]| record_of(2, head, frames);
     let plain = packed(&head());
-    let one = endpoint_of_names(&histogram(5, 1, 0), &names(0..2), 10);
-    assert_refused(&record(&plain, &[interval(0, 30_000, &one)]), "30000 endpoints");
-    assert_refused(&record(&plain, &[interval(0, 9_999, &one)]), "endpoints in 0 intervals");
+    let one = |example| endpoint_of_names(&histogram(5, 1, 0), &names(0..2), example);
+    assert_refused(&record(&plain, &[interval(0, 30_000, &one(10))]), "30000 endpoints");
+    assert_refused(&record(&plain, &[interval(0, 9_999, &one(1_000))]), "endpoints in 0 intervals");
     let wide = endpoint_of_names(&histogram(5, 2_000, 15), &names(0..8), 10);
     assert_refused(&record(&plain, &[interval(0, 400, &wide)]), "bytes after decompression");
     let mut planned = head();
@@ -179,16 +182,16 @@ fn a_run_with_a_thousand_endpoints_and_full_histograms_is_readable_in_every_form
     let home = Home::new();
     // A value in each page of a histogram, so that each takes 20 KB in memory: 400 MB together.
     let seconds: Vec<_> =
-        (0..3).map(|second| interval(second, 1_000, &endpoint(&histogram(second, 120, 20)))).collect();
+        (0..3).map(|second| interval(second, 1_000, &endpoint(&histogram(second, 400, 20)))).collect();
     let bytes = record(&packed(&head()), &seconds);
     for format in ["text", "csv", "oha-json", "locust-csv", "json"] {
         let finished = reported(&home, &bytes, format);
         assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""), "{format}");
     }
     let run: Value = serde_json::from_str(&std::fs::read_to_string(home.path("result")).unwrap()).unwrap();
-    assert_eq!(run["requests"]["ok"], 3 * 1_000 * 120);
+    assert_eq!(run["requests"]["ok"], 3 * 1_000 * 400);
     assert_eq!(run["endpoints"].as_array().unwrap().len(), 1_000);
-    assert_eq!(run["endpoints"][999]["requests"]["ok"], 3 * 120);
+    assert_eq!(run["endpoints"][999]["requests"]["ok"], 3 * 400);
     let notes = run["notes"].to_string();
     assert!(notes.contains("the record is large: times of single endpoints are rounded up"), "{notes}");
 }

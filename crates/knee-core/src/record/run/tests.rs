@@ -578,7 +578,7 @@ fn open_requests_of_a_truncated_record_are_counted_beside_those_that_ended_in_an
     assert_eq!((accounting.count(Outcome::Censored), accounting.difference()), (5, 0));
 }
 
-/// A record of twenty endpoints whose response times spread over six doublings, three seconds long.
+/// A record of twenty endpoints whose response times spread over ten doublings, three seconds long.
 fn wide() -> Vec<u8> {
     let head = head(2_000.0, 0, 3);
     let mut writer = Writer::new(Vec::new(), &head).unwrap();
@@ -587,9 +587,9 @@ fn wide() -> Vec<u8> {
         let mut interval = second(number, 0, 0, 0);
         for id in 0..20 {
             let endpoint = interval.measured.endpoint_mut(EndpointId(id));
-            endpoint.planned = 100;
+            endpoint.planned = 400;
             let ok = &mut endpoint.outcomes[Outcome::Ok as usize];
-            (0..100).for_each(|k| ok.response.record(Nanos(1_000_000 + number * 7_919 + k * k * 6_007)));
+            (0..400).for_each(|k| ok.response.record(Nanos(1_000_000 + number * 7_919 + k * k * 6_007)));
         }
         writer.interval(&interval).unwrap();
         builder.add(&interval);
