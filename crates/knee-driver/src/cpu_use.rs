@@ -43,6 +43,8 @@ struct Process {
     name: String,
     parent: u32,
     ticks: u64,
+    /// When it began, in ticks since the system did: tells it from another process of the same number.
+    started: u64,
     threads: BTreeMap<u32, u64>,
 }
 
@@ -105,8 +107,8 @@ impl CpuWatch {
                 pid if service.contains(&pid) => Role::Service,
                 _ => Role::Other,
             };
-            // A process or thread that began in between, or took over the number of another.
-            let earlier = before.processes.get(pid).filter(|earlier| earlier.name == process.name);
+            // Not one that took over the number of another. Names do not tell: kernel threads change theirs.
+            let earlier = before.processes.get(pid).filter(|earlier| earlier.started == process.started);
             let since = |now: u64, then: Option<u64>| {
                 now.saturating_sub(then.unwrap_or_default()) as f64 / TICKS_PER_SECOND / seconds.max(1e-9)
             };
@@ -158,21 +160,22 @@ impl CpuWatch {
 }
 
 fn process(pid: u32) -> Option<Process> {
-    let Stat { name, parent, ticks } = stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?;
+    let Stat { name, parent, ticks, started } = stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?;
     let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let threads = entries.filter_map(|entry| {
         let of_thread = stat(&fs::read_to_string(entry.path().join("stat")).ok()?)?;
         Some((entry.file_name().to_str()?.parse().ok()?, of_thread.ticks))
     });
-    Some(Process { name, parent, ticks, threads: threads.collect() })
+    Some(Process { name, parent, ticks, started, threads: threads.collect() })
 }
 
-/// The needed fields of proc(5): name, parent (4), user and system time (14 and 15).
+/// The needed fields of proc(5): name, parent (4), user and system time (14 and 15), start (22).
 #[derive(Debug, PartialEq, Eq)]
 struct Stat {
     name: String,
     parent: u32,
     ticks: u64,
+    started: u64,
 }
 
 /// Reads them; fields are counted from the last parenthesis, because a name can contain anything.
@@ -181,7 +184,8 @@ fn stat(text: &str) -> Option<Stat> {
     let (_, name) = head.split_once('(')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
-    Some(Stat { name: name.to_owned(), parent: number(4)? as u32, ticks: number(14)? + number(15)? })
+    let (parent, ticks, started) = (number(4)? as u32, number(14)? + number(15)?, number(22)?);
+    Some(Stat { name: name.to_owned(), parent, ticks, started })
 }
 
 /// Ticks of each CPU since the system started: busy, all.
@@ -218,7 +222,8 @@ mod tests {
     use super::*;
 
     fn process(name: &str, parent: u32, ticks: u64, threads: &[(u32, u64)]) -> Process {
-        Process { name: name.to_owned(), parent, ticks, threads: threads.iter().copied().collect() }
+        let threads = threads.iter().copied().collect();
+        Process { name: name.to_owned(), parent, ticks, started: 1, threads }
     }
 
     fn look(seconds: u64, processes: &[(u32, Process)], busy: [u64; 2]) -> Look {
@@ -275,9 +280,27 @@ mod tests {
     }
 
     #[test]
+    fn a_program_that_changes_its_name_keeps_what_it_used_before() {
+        let kernel = |name: &str, ticks| [(3, process(name, 2, ticks, &[(3, ticks)]))];
+        let (before, after) = (
+            look(10, &kernel("kworker/0:1", 9_000), [0; 2]),
+            look(20, &kernel("kworker/0:1-ext4", 9_100), [0; 2]),
+        );
+        let used = watch(None).used(&before, &after);
+        assert!((used.programs[0].cpus - 0.1).abs() < 1e-9, "{used:?}");
+        let mut again = kernel("kworker/0:1", 300);
+        again[0].1.started = 1_500;
+        let used = watch(None).used(&before, &look(20, &again, [0; 2]));
+        assert!((used.programs[0].cpus - 0.3).abs() < 1e-9, "another process of the same number: {used:?}");
+    }
+
+    #[test]
     fn fields_are_found_whatever_the_name_of_the_process() {
         let text = "42 (a) b (c)) S 7 2 3 4 5 6 7 8 9 10 100 20 3 1 20 0 1 0 99 4096 12 0";
-        assert_eq!(stat(text), Some(Stat { name: "a) b (c)".to_owned(), parent: 7, ticks: 120 }));
+        assert_eq!(
+            stat(text),
+            Some(Stat { name: "a) b (c)".to_owned(), parent: 7, ticks: 120, started: 99 })
+        );
         assert_eq!(stat("42 (a) S 1"), None);
         assert_eq!(cpu("cpu1 10 0 20 60 5 0 5 0 0 0"), Some((1, (35, 100))));
         assert_eq!((cpu("cpu  10 0"), cpu("intr 1 2")), (None, None));
