@@ -69,6 +69,16 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// The user's command that resets the service failed.
+    #[error("the reset before step {step} failed, `{command}`: {reason}")]
+    Reset {
+        /// The command.
+        command: String,
+        /// The step before which it was run.
+        step: usize,
+        /// How it ended.
+        reason: String,
+    },
     /// A process whose CPU time is asked for does not exist.
     #[error("there is no process {0} on this machine")]
     NoProcess(u32),
@@ -139,6 +149,7 @@ impl Error {
             Self::Fixture(_)
             | Self::Load(_)
             | Self::Missing(_)
+            | Self::Reset { .. }
             | Self::Unwritable { .. }
             | Self::System(_) => Kind::Machine,
         }
@@ -156,6 +167,7 @@ impl Error {
             Self::Locked { .. } => "wait until it has ended, or stop it",
             Self::NotSaved { .. } => "run the study first, without --resume and --report-only",
             Self::Unwritable { .. } => "check the folder, its permissions and the space left",
+            Self::Reset { .. } => "run the command by hand: it must end, with exit code 0",
             Self::NoProcess(_) => "give the process of the service, as `pgrep` or `ss -ltnp` shows it",
             Self::NoCpuTime => "leave out `--pid`; it works on Linux",
             _ => "",

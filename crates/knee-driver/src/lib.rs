@@ -7,14 +7,17 @@
 
 pub mod calibration;
 mod cost;
+pub mod cpu_use;
 mod error;
 mod fixture;
 pub mod lock;
 mod placement;
 pub mod private_file;
 pub mod process;
+mod reset;
 mod runner;
 pub mod saved;
+pub mod saved_steps;
 pub mod study;
 pub mod sweep;
 mod trials;

@@ -3,11 +3,15 @@
 //! Text, Markdown, JSON and SVG lay a [`SweepView`] out and calculate nothing, so that they cannot
 //! disagree. Does not judge steps and does not find the capacity; both are in the sweep's result.
 
+mod cpu;
+
 pub mod curve;
 
 pub mod json;
 
 pub mod markdown;
+
+mod next;
 
 mod sentence;
 
@@ -57,6 +61,8 @@ pub struct SweepView<'r> {
     pub findings: Vec<Finding>,
     /// Results of the models, and the users and cost that the capacity supports; sentences.
     pub remarks: Vec<Remark>,
+    /// What to do next; sentences.
+    pub next: Vec<String>,
     /// The steps.
     pub rows: Vec<Row>,
     /// Name of the tail's column: the highest percentile that most steps support.
@@ -78,10 +84,10 @@ pub struct Row {
     pub purpose: Purpose,
     /// The level, with its unit if that differs from the table's.
     pub level: String,
-    /// Offered: arrivals per second that came due. Achieved: those that were answered.
+    /// Arrivals per second that came due.
     pub offered: String,
-    /// See `offered`.
-    pub achieved: String,
+    /// Arrivals per second that were answered ok.
+    pub goodput: String,
     /// Response time at the median.
     pub p50: Reading,
     /// Response time in the tail.
@@ -111,6 +117,7 @@ impl<'r> SweepView<'r> {
             headline: sentence::headline(report),
             findings: sentence::findings(report),
             remarks: sentence::remarks(report),
+            next: next::steps(report, about.co_located),
             rows: report.trials.iter().map(|trial| row(trial, report.config.kind, q)).collect(),
             tail,
             curve: Curve::of(report, tail, q),
@@ -146,7 +153,7 @@ pub fn row(trial: &FinishedStep, kind: LoadKind, tail: f64) -> Row {
             (load, _) => level(load.level()),
         },
         offered: level(result.offered),
-        achieved: level(result.achieved),
+        goodput: level(result.goodput),
         p50: percentile(0.5),
         tail: percentile(tail),
         failed: if result.failed() > 0.0 { number::percent(result.failed()) } else { "0".to_owned() },

@@ -7,6 +7,8 @@ pub mod record_pair;
 
 pub mod compare;
 
+pub mod cpu;
+
 pub mod definition;
 
 pub mod design;

@@ -39,7 +39,7 @@ mod usable;
 
 mod trial;
 
-pub use bound::{Bound, Component, Limited};
+pub use bound::{Bound, Component};
 pub use calibration::Calibration;
 pub use claim::{Absence, Basis, ClaimResult, ClaimVerdict, ClaimedSize};
 pub use conclusion::{Conclusion, Controls, LostBlock, PublishedResult, Row, Spread, Totals, VariantSummary};

@@ -5,9 +5,9 @@
 //! a report.
 //!
 //! ```text
-//! probe ─► climb ─► bisect ─► confirm ─► breaking point ─► surge ─► descend ─► done
-//!            │ nothing fails                                            ▲
-//!            └──────────────────────────────────────────────────► done  │ what is above, then back
+//! probe ─► climb ─► bisect ─► confirm ─► breaking point ─► repeat ─► surge ─► descend ─► recheck ─► done
+//!            │ nothing fails                                  │ near the knee    ▲          │ only where it
+//!            └────────────────────────────────────────────────┴─► done           │          │ can be reset
 //! ```
 
 pub mod bound;
@@ -26,6 +26,8 @@ pub mod rule;
 
 pub mod search;
 
+pub mod shedding;
+
 pub mod slo;
 
 mod step;
@@ -38,8 +40,10 @@ pub use measured::StepResult;
 pub use slo::Slo;
 pub use step::{FinishedStep, Purpose, Step, StepLoad};
 
+use serde::Serialize;
+
 /// The unit of load levels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum LoadKind {
     /// Requests that arrive by a Poisson process, whether or not earlier ones were answered; the level is a rate.
     Requests,
@@ -57,7 +61,7 @@ impl LoadKind {
 }
 
 /// The levels that are tried on the way up.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Ladder {
     /// Short closed loads first estimate what the service can do; the ladder begins well below.
     Auto,
@@ -75,7 +79,7 @@ pub enum Ladder {
 }
 
 /// Settings of a sweep.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Config {
     /// The unit of its levels.
     pub kind: LoadKind,
@@ -94,6 +98,9 @@ pub struct Config {
     pub precision: f64,
     /// Most requests in flight, and most connections of a probe.
     pub in_flight_max: u32,
+    /// Whether the service can be reset. It is then reset before each step, except on the way down: that shows whether it
+    /// recovers by itself.
+    pub resets: bool,
     /// Seconds after which no new step begins; `None` for no limit.
     pub seconds_max: Option<f64>,
     /// Seed of all arrivals; each step has one of its own made from it.

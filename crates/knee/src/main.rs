@@ -28,7 +28,10 @@ fn main() -> ExitCode {
         Ok(Invocation::Demo(args)) => demo::demo(*args, say),
         Ok(Invocation::Run(args)) => run::run(&args, say),
         Ok(Invocation::Sweep(args)) => {
-            store::begin_series("sweep", args.target.as_deref().unwrap_or_default());
+            // A sweep that goes on saves its steps beside the earlier ones.
+            if !args.output.resume {
+                store::begin_series("sweep", args.target.as_deref().unwrap_or_default());
+            }
             sweep::sweep(&args, say)
         }
         Ok(Invocation::Study(args)) => {

@@ -59,6 +59,13 @@ pub fn begin_series(command: &str, of: &str) {
     let _ = SERIES.set(stem(clock::wall(), &format!("{command}-{of}")));
 }
 
+/// Goes on with the series in `folder`; only the first call counts.
+pub fn continue_series(folder: &Path) {
+    if let Some(name) = folder.file_name().and_then(|name| name.to_str()) {
+        let _ = SERIES.set(name.to_owned());
+    }
+}
+
 /// A record that is about to be written.
 #[derive(Debug)]
 pub struct NewRecord {

@@ -41,7 +41,7 @@ pub fn limits(laboratory: &Laboratory) -> Result<Vec<Row>> {
         let what = name(workers, micros, exponential);
         rows.push(punctual(NAME, &what, &statement));
         rows.push(capacity(NAME, &what, truth, &measured));
-        let saturation = measured.figure("/saturation/throughput")?;
+        let saturation = measured.figure("/saturation/goodput")?;
         rows.push(share(NAME, format!("saturation, {what}"), truth, saturation).under(measured.says()));
     }
     Ok(rows)

@@ -3,8 +3,9 @@
 //! Does not calculate; bounds come with the conclusion.
 
 use knee_core::unit::Nanos;
+use knee_study::cpu::CpuFinding;
 use knee_study::metric::Metric;
-use knee_study::study::{Bound, Component, Conclusion, Limited};
+use knee_study::study::{Bound, Component, Conclusion};
 
 use super::block::{Block, Table};
 use super::value;
@@ -55,13 +56,7 @@ fn sentence(bound: &Bound) -> String {
     };
     let by: Vec<String> = bound.by.iter().map(component).collect();
     let cpus = if bound.cpus == 1 { "1 CPU".to_owned() } else { format!("{} CPUs", bound.cpus) };
-    let word = match bound.limited() {
-        Limited::KeptUp => "keeps up with the load".to_owned(),
-        Limited::ByCpus => "CPU-bound".to_owned(),
-        Limited::MostlyByCpus => "mostly CPU-bound".to_owned(),
-        Limited::ByOneCpu(part) => format!("the {} fills one CPU: one busy process or thread", part.name()),
-        Limited::Otherwise => "not CPU-bound: locks, disks, or too little load".to_owned(),
-    };
+    let word = limited(bound);
     let unseen = if bound.costs.contains_key(&Component::Generator) {
         ""
     } else {
@@ -76,6 +71,27 @@ fn sentence(bound: &Bound) -> String {
         value::three_digits(bound.limit),
         by.join(" and "),
     )
+}
+
+/// What limits it, in words.
+fn limited(bound: &Bound) -> String {
+    let busy = bound.host_busy.map_or("unknown".to_owned(), number::percent);
+    match bound.finding() {
+        CpuFinding::KeptUp => "keeps up with the load".to_owned(),
+        CpuFinding::Cpus => "CPU-bound".to_owned(),
+        CpuFinding::MostlyCpus => "mostly CPU-bound".to_owned(),
+        CpuFinding::OneThread(part) => {
+            format!("the {} fills one CPU: one busy process or thread", part.name())
+        }
+        CpuFinding::AllBusy => {
+            format!("no conclusion: all CPUs were {busy} busy, in part with other programs")
+        }
+        CpuFinding::Shared => {
+            format!("no conclusion: the generator shares the CPUs of the service; all CPUs were {busy} busy")
+        }
+        CpuFinding::Elsewhere => "not CPU-bound: locks, disks, or too little load".to_owned(),
+        CpuFinding::Unknown => "no conclusion: the use of all CPUs is unknown".to_owned(),
+    }
 }
 
 fn table(conclusion: &Conclusion) -> Table {

@@ -1,4 +1,4 @@
-//! The curve of a sweep: response time and achieved load over the offered load, with marks.
+//! The curve of a sweep: response time and goodput over the offered load, with marks.
 //!
 //! Defines what is drawn; the text and the SVG draw it.
 
@@ -12,8 +12,8 @@ use crate::view::reading::Reading;
 pub struct Dot {
     /// What was asked for.
     pub level: f64,
-    /// Throughput, per second.
-    pub achieved: f64,
+    /// Responses that were ok, per second.
+    pub goodput: f64,
     /// Median response time in seconds.
     pub p50: Option<f64>,
     /// Response time in the tail in seconds.
@@ -61,7 +61,7 @@ impl Curve {
             .ladder()
             .map(|trial| Dot {
                 level: trial.step.load.level(),
-                achieved: trial.result.achieved,
+                goodput: trial.result.goodput,
                 p50: secs(trial.result.response.quantile(0.5).into()),
                 tail: secs(trial.result.response.quantile(q).into()),
                 outcome: trial.judged.outcome,

@@ -6,11 +6,13 @@
 
 use knee_core::record::{Build, Machine};
 use knee_core::validity::{Validity, Warning};
-use knee_study::sweep::bound::{CpuBound, CpuFinding, Queue};
+use knee_study::cpu::CpuFinding;
+use knee_study::sweep::bound::{CpuUse, ProgramUse, Queue};
 use knee_study::sweep::conclusion::{LevelEstimate, Recovery};
 use knee_study::sweep::course::Ended;
-use knee_study::sweep::knee::Knee;
+use knee_study::sweep::knee::{Basis, Knee};
 use knee_study::sweep::rule::Broken;
+use knee_study::sweep::shedding::Shedding;
 use knee_study::sweep::usl::Law;
 use knee_study::sweep::{FinishedStep, LevelRange, StepLoad};
 use serde::Serialize;
@@ -20,7 +22,7 @@ use crate::json::{finite, pretty};
 use crate::view::reading::Reading;
 
 /// The layout's version; rises when a member is removed or changes its meaning.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The document as text, indented, with a line feed at the end.
 pub fn render(view: &SweepView<'_>) -> String {
@@ -42,14 +44,17 @@ struct Document<'v> {
     headline: &'v str,
     capacity: Level,
     saturation: Option<Saturation>,
+    shedding: Option<SheddingFigures>,
     knee: Option<KneeFigures>,
     breaking_point: Level,
     broken: Option<&'static str>,
     recovery: Recovered,
     usl: Option<Usl>,
-    cpu: Option<Cpu>,
+    cpu: Option<Cpu<'v>>,
     queue: Option<QueueFigures>,
     worth: Option<Worth>,
+    response_time_judged_from_ms: Option<f64>,
+    next: &'v [String],
     remarks: Vec<&'v str>,
     steps: Vec<Step<'v>>,
     co_located: Option<bool>,
@@ -67,8 +72,15 @@ struct Level {
 }
 
 #[derive(Serialize)]
+struct SheddingFigures {
+    level: f64,
+    goodput: f64,
+    rejected_share: f64,
+}
+
+#[derive(Serialize)]
 struct Saturation {
-    throughput: f64,
+    goodput: f64,
     low: f64,
     high: f64,
     reached: bool,
@@ -79,6 +91,8 @@ struct KneeFigures {
     level: f64,
     low: f64,
     high: f64,
+    basis: &'static str,
+    repeats: usize,
     at_the_end: bool,
     at_the_start: bool,
     kneedle: f64,
@@ -89,6 +103,7 @@ struct Recovered {
     state: &'static str,
     level: Option<f64>,
     after_s: Option<f64>,
+    lower_level: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -102,13 +117,16 @@ struct Usl {
 }
 
 #[derive(Serialize)]
-struct Cpu {
-    seconds_per_request: f64,
-    cores: f64,
-    bound_per_s: f64,
-    saturation_share: f64,
-    host_busy: Option<f64>,
-    is_the_limit: Option<bool>,
+struct Cpu<'v> {
+    seconds_per_request: Option<f64>,
+    cores: Option<f64>,
+    bound_per_s: Option<f64>,
+    reached_share: Option<f64>,
+    busy: Option<f64>,
+    shared_with_generator: Option<usize>,
+    finding: &'static str,
+    full_thread_of: Option<&'v str>,
+    programs: &'v [ProgramUse],
 }
 
 #[derive(Serialize)]
@@ -139,6 +157,7 @@ struct Step<'v> {
     seconds: f64,
     warm_up_s: f64,
     seed: u64,
+    reset: bool,
     outcome: &'static str,
     why: &'v str,
     broken: Option<&'static str>,
@@ -147,6 +166,7 @@ struct Step<'v> {
     goodput: f64,
     requests_per_arrival: f64,
     failed_share: f64,
+    rejected: u64,
     requests: u64,
     response_time_ms: StepTimes,
     service_time_ms: StepTimes,
@@ -199,6 +219,7 @@ impl<'v> Document<'v> {
                 Ended::Interrupted => "interrupted",
                 Ended::OutOfTime => "out_of_time",
                 Ended::Early => "early",
+                Ended::GeneratorLimit => "generator_limit",
             },
             validity: view.state,
             warnings: &view.reasons,
@@ -206,7 +227,11 @@ impl<'v> Document<'v> {
             capacity: level(&report.capacity),
             saturation: report.saturation.map(|found| {
                 let LevelRange { low, high } = found.interval;
-                Saturation { throughput: found.rate, low, high, reached: found.reached }
+                Saturation { goodput: found.rate, low, high, reached: found.reached }
+            }),
+            shedding: report.shedding.map(|found| {
+                let Shedding { at, keeps, rejected } = found;
+                SheddingFigures { level: at, goodput: keeps, rejected_share: rejected }
             }),
             knee: report.knee.as_ref().map(knee),
             breaking_point: level(&report.breaking),
@@ -223,6 +248,8 @@ impl<'v> Document<'v> {
                 cost_per_million_requests: found.per_million,
                 cost_per_user_month: found.per_user,
             }),
+            response_time_judged_from_ms: report.resolution.map(|seconds| seconds * 1e3),
+            next: &view.next,
             remarks: view.remarks.iter().flat_map(|remark| &remark.sentences).map(String::as_str).collect(),
             steps: report.trials.iter().zip(&view.rows).map(|(trial, row)| step(trial, &row.why)).collect(),
             co_located: view.about.co_located,
@@ -251,6 +278,12 @@ fn knee(knee: &Knee) -> KneeFigures {
         level: knee.level,
         low,
         high,
+        basis: match knee.basis {
+            Basis::Ladder => "ladder",
+            Basis::Grid => "grid",
+            Basis::Repeats => "repeats",
+        },
+        repeats: knee.repeats,
         at_the_end: knee.at_the_end,
         at_the_start: knee.at_the_start,
         kneedle: knee.kneedle,
@@ -258,13 +291,14 @@ fn knee(knee: &Knee) -> KneeFigures {
 }
 
 fn recovered(recovery: Recovery) -> Recovered {
-    let (state, level, after_s) = match recovery {
-        Recovery::AtOnce(level) => ("at_once", Some(level), None),
-        Recovery::After(level, seconds) => ("after", Some(level), Some(seconds)),
-        Recovery::Metastable(level) => ("metastable", level, None),
-        Recovery::NotTried => ("not_tried", None, None),
+    let (state, level, after_s, lower) = match recovery {
+        Recovery::AtOnce(level) => ("at_once", Some(level), None, None),
+        Recovery::After(level, seconds) => ("after", Some(level), Some(seconds), None),
+        Recovery::Metastable { at, lower } => ("metastable", Some(at), None, lower),
+        Recovery::Changed { at, lower, .. } => ("changed", Some(at), None, lower),
+        Recovery::NotTried => ("not_tried", None, None, None),
     };
-    Recovered { state, level, after_s }
+    Recovered { state, level, after_s, lower_level: lower }
 }
 
 fn usl(law: &Law) -> Usl {
@@ -272,18 +306,27 @@ fn usl(law: &Law) -> Usl {
     Usl { gamma, sigma, kappa, r2, in_flight_max: reach, peak }
 }
 
-fn cpu(bound: &CpuBound) -> Cpu {
+fn cpu(used: &CpuUse) -> Cpu<'_> {
+    let (finding, full_thread_of) = match &used.finding {
+        CpuFinding::KeptUp => ("kept_up", None),
+        CpuFinding::Cpus => ("cpus", None),
+        CpuFinding::OneThread(name) => ("one_thread", Some(name.as_str())),
+        CpuFinding::AllBusy => ("all_busy", None),
+        CpuFinding::MostlyCpus => ("mostly_cpus", None),
+        CpuFinding::Shared => ("shared", None),
+        CpuFinding::Elsewhere => ("elsewhere", None),
+        CpuFinding::Unknown => ("unknown", None),
+    };
     Cpu {
-        seconds_per_request: bound.demand,
-        cores: bound.cores,
-        bound_per_s: bound.bound,
-        saturation_share: bound.share,
-        host_busy: bound.host_busy,
-        is_the_limit: match bound.finding() {
-            CpuFinding::Limit => Some(true),
-            CpuFinding::NotTheLimit => Some(false),
-            CpuFinding::Unknown => None,
-        },
+        seconds_per_request: used.bound.map(|bound| bound.demand),
+        cores: used.bound.map(|bound| bound.cores),
+        bound_per_s: used.bound.map(|bound| bound.bound),
+        reached_share: used.bound.map(|bound| bound.share),
+        busy: used.busy,
+        shared_with_generator: used.shared,
+        finding,
+        full_thread_of,
+        programs: &used.programs,
     }
 }
 
@@ -307,6 +350,7 @@ fn step<'v>(trial: &'v FinishedStep, why: &'v str) -> Step<'v> {
         seconds: asked.seconds,
         warm_up_s: asked.warm_up,
         seed: asked.seed,
+        reset: asked.reset,
         outcome: word(trial.judged.outcome),
         why,
         broken: trial.judged.broken.map(Broken::words),
@@ -315,6 +359,7 @@ fn step<'v>(trial: &'v FinishedStep, why: &'v str) -> Step<'v> {
         goodput: result.goodput,
         requests_per_arrival: result.requests_per_arrival,
         failed_share: result.failed(),
+        rejected: result.rejected,
         requests: result.books.planned,
         response_time_ms: times(&result.response),
         service_time_ms: times(&result.service),

@@ -28,13 +28,18 @@ pub fn render(view: &SweepView<'_>, style: &Style) -> String {
         text.push('\n');
     }
     steps(&mut text, view, style);
+    let _ = writeln!(text, "## Next\n");
+    for sentence in &view.next {
+        let _ = writeln!(text, "- {sentence}");
+    }
+    text.push('\n');
     validity(&mut text, view);
     text
 }
 
 fn steps(text: &mut String, view: &SweepView<'_>, style: &Style) {
     let (unit, tail) = (view.curve.unit, view.tail);
-    let _ = writeln!(text, "## Steps\n\n| | | {unit} | answered/s | p50 | {tail} | failed | | |");
+    let _ = writeln!(text, "## Steps\n\n| | | {unit} | goodput/s | p50 | {tail} | failed | | |");
     text.push_str("|---:|---|---:|---:|---:|---:|---:|---|---|\n");
     for row in &view.rows {
         let (p50, tail) = (time(row.p50, style.unit), time(row.tail, style.unit));
@@ -44,7 +49,7 @@ fn steps(text: &mut String, view: &SweepView<'_>, style: &Style) {
             row.number,
             row.purpose.name(),
             row.level,
-            row.achieved,
+            row.goodput,
             row.failed,
             word(row.outcome),
             cell(&row.why)

@@ -4,16 +4,18 @@
 
 use knee_core::estimate::samples_needed;
 use knee_core::unit::Nanos;
-use knee_study::sweep::bound::{CpuBound, CpuFinding, Queue};
+use knee_study::sweep::bound::Queue;
 use knee_study::sweep::conclusion::{LevelEstimate, Recovery, Saturation};
 use knee_study::sweep::cost::Worth;
 use knee_study::sweep::course::Ended;
-use knee_study::sweep::knee::Knee;
+use knee_study::sweep::knee::{Basis, Knee};
 use knee_study::sweep::rule::{Judged, Miss, Outcome};
+use knee_study::sweep::shedding::Shedding;
 use knee_study::sweep::slo::Statistic;
 use knee_study::sweep::usl::{Law, Unfit};
 use knee_study::sweep::{FinishedStep, LevelRange, LoadKind, Report};
 
+use super::cpu;
 use crate::number::{self, level};
 
 /// One thing found.
@@ -49,6 +51,7 @@ pub fn terms(report: &Report) -> Vec<String> {
         Ended::Interrupted => Some("interrupted".to_owned()),
         Ended::OutOfTime => Some("out of time".to_owned()),
         Ended::Early => Some("not finished".to_owned()),
+        Ended::GeneratorLimit => Some("ended early, the load generator was the limit".to_owned()),
     };
     let mut terms = vec![
         load,
@@ -71,8 +74,34 @@ fn rules(report: &Report) -> String {
     rules.join(" and ")
 }
 
-/// The result in one or two sentences.
+/// The result in one to three sentences.
 pub fn headline(report: &Report) -> String {
+    let sheds = report.shedding.as_ref().map(|found| format!(" {}", sheds(found, report)));
+    format!("{}{}", capacity(report), sheds.unwrap_or_default())
+}
+
+/// What a service that sheds load does beyond its capacity.
+fn sheds(found: &Shedding, report: &Report) -> String {
+    let beyond = match &report.capacity {
+        LevelEstimate::Between { interval, .. } => format!("{} {}", level(interval.low), report.unit()),
+        _ => "its capacity".to_owned(),
+    };
+    format!(
+        "The service sheds load beyond {beyond}: at {} {} it rejects {} and keeps serving {} {}.",
+        level(found.at),
+        report.unit(),
+        number::percent(found.rejected),
+        level(found.keeps),
+        rate_unit(report),
+    )
+}
+
+/// The unit of throughput.
+const fn rate_unit(report: &Report) -> &'static str {
+    if matches!(report.config.kind, LoadKind::Iterations) { "iterations/s" } else { "requests/s" }
+}
+
+fn capacity(report: &Report) -> String {
     let unit = report.unit();
     let rules = rules(report);
     match &report.capacity {
@@ -90,7 +119,8 @@ pub fn headline(report: &Report) -> String {
         LevelEstimate::Refused { at_least, .. } => {
             let known =
                 at_least.map_or("no level passed".to_owned(), |low| format!("{} {unit} passed", level(low)));
-            format!("Capacity unknown: the load generator might be the limit; {known}.")
+            let full = report.cpu.as_ref().and_then(cpu::full).unwrap_or_default();
+            format!("Capacity unknown: the load generator might be the limit; {known}.{full}")
         }
         LevelEstimate::Unknown => "Capacity unknown: no usable step.".to_owned(),
     }
@@ -169,6 +199,7 @@ pub fn findings(report: &Report) -> Vec<Finding> {
         value: named(&report.breaking, report.unit()),
         remark: manner.to_owned(),
     });
+    findings.extend(report.shedding.as_ref().map(|found| shedding(found, report)));
     findings.extend(recovery(report));
     findings
 }
@@ -211,14 +242,14 @@ fn capacity_remark(report: &Report) -> String {
 }
 
 fn saturation(found: &Saturation, report: &Report) -> Finding {
-    let unit = if report.config.kind == LoadKind::Iterations { "iterations/s" } else { "requests/s" };
+    let unit = rate_unit(report);
     let LevelRange { low, high } = found.interval;
     let (value, remark) = if !found.reached {
         (format!("at least {} {unit}", level(found.rate)), "no step was overloaded")
     } else if high > low {
-        (format!("{} to {} {unit}", level(low), level(high)), "highest sustained throughput, 95 % CI")
+        (format!("{} to {} {unit}", level(low), level(high)), "highest sustained goodput, 95 % CI")
     } else {
-        (format!("{} {unit}", level(found.rate)), "highest throughput; one step, no interval")
+        (format!("{} {unit}", level(found.rate)), "highest goodput; one step, no interval")
     };
     Finding { name: "saturation", value, remark: remark.to_owned() }
 }
@@ -230,10 +261,24 @@ fn knee(found: &Knee, report: &Report) -> Finding {
     } else if found.at_the_start {
         "at the lowest level tried; the true knee can be lower".to_owned()
     } else {
-        format!("above it, waiting grows faster than throughput; Kneedle: {}", level(found.kneedle))
+        let basis = match found.basis {
+            Basis::Ladder => "between two tested levels, each tried once".to_owned(),
+            Basis::Grid => format!("between two tested levels, levels near it tried {} times", found.repeats),
+            Basis::Repeats => format!("95 % CI, levels near it tried {} times", found.repeats),
+        };
+        format!("{basis}; above it, waiting grows faster than throughput; Kneedle: {}", level(found.kneedle))
     };
     let value = format!("{} to {} {}", level(low), level(high), report.unit());
     Finding { name: "knee", value, remark }
+}
+
+fn shedding(found: &Shedding, report: &Report) -> Finding {
+    let (keeps, at) = (level(found.keeps), level(found.at));
+    Finding {
+        name: "under overload",
+        value: format!("sheds load, keeps serving {keeps} {}", rate_unit(report)),
+        remark: format!("{} rejected at {at} {}", number::percent(found.rejected), report.unit()),
+    }
 }
 
 fn recovery(report: &Report) -> Option<Finding> {
@@ -243,14 +288,23 @@ fn recovery(report: &Report) -> Option<Finding> {
         Recovery::After(at, spent) => {
             (format!("recovers at {} {unit}", level(at)), format!("after about {}", seconds(spent)))
         }
-        Recovery::Metastable(at) => {
-            let lower = at.map_or_else(
-                || "a quarter of it fails too".to_owned(),
-                |at| format!("the service recovers only at {}", level(at)),
-            );
+        Recovery::Metastable { at, lower } => (
+            "metastable".to_owned(),
+            format!(
+                "{} {unit} passed before the overload, failed for 30 s after it, and passed again after a reset; {}",
+                level(at),
+                by_itself(lower)
+            ),
+        ),
+        Recovery::Changed { at, lower, after_reset } => {
+            let cause = if after_reset {
+                "it fails after a reset too, so the service changed with time"
+            } else {
+                "the service changed with time or data, or does not recover"
+            };
             (
-                "metastable".to_owned(),
-                format!("after the overload, 90 % of the capacity fails for 30 s; {lower}"),
+                format!("{} {unit} fails, which passed before", level(at)),
+                format!("it fails for 30 s after the overload: {cause}; {}", by_itself(lower)),
             )
         }
         Recovery::NotTried => return None,
@@ -258,10 +312,16 @@ fn recovery(report: &Report) -> Option<Finding> {
     Some(Finding { name: "after overload", value, remark })
 }
 
+/// The lower level that passes after an overload.
+fn by_itself(lower: Option<f64>) -> String {
+    lower
+        .map_or("no lower level that was tried passes".to_owned(), |lower| format!("{} passes", level(lower)))
+}
+
 /// Results of the models, and the users and cost that the capacity supports.
 pub fn remarks(report: &Report) -> Vec<Remark> {
     let mut models: Vec<String> = Vec::new();
-    models.extend(report.cpu.as_ref().map(cpu));
+    models.extend(report.cpu.as_ref().into_iter().flat_map(cpu::sentences));
     models.extend(report.queue.as_ref().map(queue));
     models.push(law(&report.law, report.config.kind));
     let mut remarks = Vec::new();
@@ -312,30 +372,6 @@ fn deciding(report: &Report) -> Vec<&FinishedStep> {
     };
     let is_end = |level: f64| ends.iter().any(|end| (level - end).abs() <= 1e-9 * end);
     report.ladder().filter(|trial| is_end(trial.step.load.level())).collect()
-}
-
-fn cpu(bound: &CpuBound) -> String {
-    let CpuBound { demand, cores, bound: most, share, host_busy } = bound;
-    let end = match (bound.finding(), host_busy) {
-        (CpuFinding::Limit, _) => "CPU-bound".to_owned(),
-        (CpuFinding::NotTheLimit, _) => {
-            "not CPU-bound: check locks, pools and other waits of the service".to_owned()
-        }
-        (CpuFinding::Unknown, Some(busy)) => format!(
-            "no conclusion, because all processes together (stores, load generator) kept this machine's CPUs {} busy",
-            number::percent(*busy)
-        ),
-        (CpuFinding::Unknown, None) => {
-            "no conclusion, because the CPU use of this machine is unknown".to_owned()
-        }
-    };
-    format!(
-        "CPU: {} per request on {} CPUs allows {} requests/s; saturation is {} of that: {end}.",
-        seconds(*demand),
-        level(*cores),
-        level(*most),
-        number::percent(*share)
-    )
 }
 
 /// If the measured time is more than this multiple of M/M/c's prediction, or less than its inverse, the report

@@ -1,4 +1,4 @@
-//! The curve of a sweep as an SVG: response time above, throughput below, with the findings marked on both. Drawn by
+//! The curve of a sweep as an SVG: response time above, goodput below, with the findings marked on both. Drawn by
 //! `plotters`.
 //!
 //! Does not calculate. People who see red and green alike can distinguish the colours, and every mark
@@ -59,15 +59,15 @@ fn draw(view: &SweepView<'_>, area: &Area<'_>) -> Drawn {
     // Levels that span far are drawn in proportion; each scale is a type of its own.
     let (upper, lower) = area.split_vertically(360);
     let times = (times.0 * 0.7, times.1 * 1.4);
-    let most = curve.dots.iter().map(|dot| dot.achieved).fold(0.0, f64::max) * 1.1;
+    let most = curve.dots.iter().map(|dot| dot.goodput).fold(0.0, f64::max) * 1.1;
     if curve.log_levels {
         let range = || (levels.0 * 0.9..levels.1 * 1.1).log_scale();
         response(curve, &upper, range(), times)?;
-        answered(curve, &lower, range(), most)
+        goodput(curve, &lower, range(), most)
     } else {
         let range = || levels.0..levels.1 * 1.05;
         response(curve, &upper, range(), times)?;
-        answered(curve, &lower, range(), most)
+        goodput(curve, &lower, range(), most)
     }
 }
 
@@ -123,8 +123,8 @@ fn fill(dot: &Dot, colour: RGBColor) -> ShapeStyle {
     }
 }
 
-/// Throughput over levels.
-fn answered<X>(curve: &Curve, area: &Area<'_>, levels: X, most: f64) -> Drawn
+/// Goodput over levels.
+fn goodput<X>(curve: &Curve, area: &Area<'_>, levels: X, most: f64) -> Drawn
 where
     X: AsRangedCoord<Value = f64, CoordDescType: ValueFormatter<f64>>,
 {
@@ -142,10 +142,10 @@ where
         .x_label_formatter(&|x| level(*x))
         .y_label_formatter(&|y| level(*y))
         .x_desc(curve.unit)
-        .y_desc(format!("answered, {} (cross: fail)", curve.rate_unit))
+        .y_desc(format!("goodput, {} (cross: fail)", curve.rate_unit))
         .draw()?;
     let dots = |wanted: Outcome| curve.dots.iter().filter(move |dot| dot.outcome == wanted);
-    let at = |dot: &Dot| (dot.level, dot.achieved);
+    let at = |dot: &Dot| (dot.level, dot.goodput);
     chart.draw_series(dots(Outcome::Pass).map(|dot| Circle::new(at(dot), 4, BLUE_P50.filled())))?;
     chart.draw_series(dots(Outcome::Void).map(|dot| Circle::new(at(dot), 4, GREY.stroke_width(1))))?;
     chart.draw_series(dots(Outcome::Fail).map(|dot| Cross::new(at(dot), 4, ORANGE_TAIL.stroke_width(2))))?;

@@ -1,13 +1,13 @@
-//! The report of a sweep for a terminal: the result, the curve, the steps.
+//! The report of a sweep for a terminal: the answer first, then the curve and the steps.
 //!
 //! Lays a [`SweepView`] out and calculates only the positions of dots on a grid. Lines never
 //! exceed the width.
 
-use knee_study::sweep::FinishedStep;
 use knee_study::sweep::rule::Outcome;
+use knee_study::sweep::{FinishedStep, Report};
 
 use super::curve::Curve;
-use super::{Row, SweepView, row, word};
+use super::{About, Row, SweepView, row, word};
 use crate::clean;
 use crate::number::{self, Unit, level};
 use crate::text::Style;
@@ -24,9 +24,9 @@ const HEIGHT: usize = 12;
 /// The whole report; every line ends in a line feed.
 pub fn render(view: &SweepView<'_>, style: &Style) -> String {
     let style = &Style { width: style.width.max(WIDTH_MIN), ..*style };
-    let mut blocks = vec![title(view, style), words("", &view.headline, style), findings(view, style)];
+    let mut blocks = vec![words("", &view.headline, style), title(view, style), findings(view, style)];
     blocks.push(curve(&view.curve, style));
-    blocks.push(achieved(&view.curve, style));
+    blocks.push(goodput(&view.curve, style));
     blocks.push(steps(view, style));
     for remark in &view.remarks {
         let mut lines = vec![style.palette.paint(Tone::Strong, remark.heading)];
@@ -34,6 +34,7 @@ pub fn render(view: &SweepView<'_>, style: &Style) -> String {
         blocks.push(lines);
     }
     blocks.push(validity(view, style));
+    blocks.push(next(view, style));
     let texts: Vec<String> =
         blocks.iter().filter(|block| !block.is_empty()).map(|block| block.join("\n")).collect();
     texts.join("\n\n") + "\n"
@@ -193,10 +194,10 @@ fn axis(curve: &Curve, levels: (f64, f64), grid: &Grid, style: &Style) -> Vec<St
     lines
 }
 
-/// Throughput over the offered load: on the diagonal as long as the service keeps up.
-fn achieved(curve: &Curve, style: &Style) -> Vec<String> {
+/// Goodput over the offered load: on the diagonal as long as the service keeps up.
+fn goodput(curve: &Curve, style: &Style) -> Vec<String> {
     let Some(levels) = curve.levels() else { return Vec::new() };
-    let most = curve.dots.iter().map(|dot| dot.achieved).fold(0.0, f64::max);
+    let most = curve.dots.iter().map(|dot| dot.goodput).fold(0.0, f64::max);
     if most <= 0.0 {
         return Vec::new();
     }
@@ -210,11 +211,11 @@ fn achieved(curve: &Curve, style: &Style) -> Vec<String> {
             Outcome::Fail => '✗',
             Outcome::Void => '?',
         };
-        grid.put(share(dot.level, levels, curve.log_levels), dot.achieved / most, sign);
+        grid.put(share(dot.level, levels, curve.log_levels), dot.goodput / most, sign);
     }
-    let heading = style.palette.paint(Tone::Strong, "Answered");
+    let heading = style.palette.paint(Tone::Strong, "Goodput");
     let remark = format!("{} over {}: ● pass  ✗ fail  ? void", curve.rate_unit, curve.unit);
-    let remark = cut(&remark, style.width - "Answered ".len());
+    let remark = cut(&remark, style.width - "Goodput ".len());
     let mut lines = vec![format!("{heading} {}", style.palette.paint(Tone::Faint, &remark))];
     lines.extend(grid.lines());
     lines.extend(axis(&Curve { marks: Vec::new(), ..curve.clone() }, levels, &grid, style));
@@ -225,7 +226,7 @@ fn steps(view: &SweepView<'_>, style: &Style) -> Vec<String> {
     let mut table = Table::new([
         ("", Side::Left),
         (view.curve.unit, Side::Right),
-        ("answered", Side::Right),
+        ("goodput", Side::Right),
         ("p50", Side::Right),
         (view.tail, Side::Right),
         ("", Side::Left),
@@ -235,7 +236,7 @@ fn steps(view: &SweepView<'_>, style: &Style) -> Vec<String> {
         table.row(vec![
             format!("{:>2} {}", row.number, row.purpose.name()).into(),
             row.level.clone().into(),
-            row.achieved.clone().into(),
+            row.goodput.clone().into(),
             time(row.p50, style.unit).into(),
             time(row.tail, style.unit).into(),
             Cell::toned(word(row.outcome), tone(row.outcome)),
@@ -276,6 +277,18 @@ fn validity(view: &SweepView<'_>, style: &Style) -> Vec<String> {
     lines
 }
 
+/// What to do next.
+fn next(view: &SweepView<'_>, style: &Style) -> Vec<String> {
+    let mut lines = vec![style.palette.paint(Tone::Strong, "Next")];
+    lines.extend(view.next.iter().flat_map(|sentence| words("  ", sentence, style)));
+    lines
+}
+
+/// What to do while the sweep still runs, if a late generator made a step void.
+pub fn advice(report: &Report, about: &About) -> Option<String> {
+    super::next::advice(report, about.co_located)
+}
+
 /// The line printed when a step is done: its result, and about how much time is left.
 pub fn step_line(
     trial: &FinishedStep,
@@ -283,11 +296,11 @@ pub fn step_line(
     seconds_left: f64,
     unit: Option<Unit>,
 ) -> String {
-    let Row { number, purpose, level, achieved, p50, tail, outcome, why, .. } = row(trial, kind, 0.99);
+    let Row { number, purpose, level, goodput, p50, tail, outcome, why, .. } = row(trial, kind, 0.99);
     let what = format!("step {number:>2}  {:<7}  {level:>9}", purpose.name());
     let times = format!("p50 {:>8}  p99 {:>8}", time(p50, unit), time(tail, unit));
     let why = if why.is_empty() { String::new() } else { format!(": {}", cut(&clean::line(&why), 60)) };
-    format!("{what}  answered {achieved:>9}/s  {times}  {}{why}{}", word(outcome), left_text(seconds_left))
+    format!("{what}  goodput {goodput:>9}/s  {times}  {}{why}{}", word(outcome), left_text(seconds_left))
 }
 
 fn left_text(seconds: f64) -> String {

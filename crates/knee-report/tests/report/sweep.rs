@@ -10,9 +10,11 @@ use knee_report::SweepView;
 use knee_report::clean::is_hostile;
 use knee_report::sweep::{About, json, markdown, svg, text};
 use knee_report::text::{Style, ink};
+use knee_study::sweep::bound::{ProgramUse, Role};
 use knee_study::sweep::conclusion::Facts;
 use knee_study::sweep::cost::Assumptions;
-use knee_study::sweep::{Config, Ladder, LoadKind, Report, Step, StepLoad, StepResult, Sweep};
+use knee_study::sweep::knee::Basis;
+use knee_study::sweep::{Config, Ladder, LoadKind, Purpose, Report, Step, StepLoad, StepResult, Sweep, rule};
 use serde_json::Value;
 
 const SCHEMA: &str = include_str!("../../../../docs/reference/sweep.schema.json");
@@ -42,6 +44,7 @@ fn config(slo: &[&str]) -> Config {
         errors_max: 0.001,
         precision: 0.05,
         in_flight_max: 1_000,
+        resets: false,
         seconds_max: None,
         seed: 1,
     }
@@ -80,6 +83,7 @@ fn measured(step: &Step, generator_most: f64) -> StepResult {
         offered,
         achieved,
         goodput: achieved,
+        rejected: 0,
         requests_per_arrival: 1.0,
         books: tally.accounting(),
         response: Distribution::response(&tally),
@@ -92,6 +96,8 @@ fn measured(step: &Step, generator_most: f64) -> StepResult {
         reasons: late.then_some(reason).into_iter().collect(),
         cpu: Some(achieved * 4e-4 * (step.seconds + step.warm_up)),
         host_busy: Some(0.8),
+        programs: Vec::new(),
+        generator_delay: None,
         interrupted: false,
         record: Some(format!("step-{}.knee", step.number)),
     }
@@ -104,7 +110,7 @@ fn report(config: Config, generator_most: f64) -> Report {
     }
     let assumptions =
         Assumptions { host: "20/month".parse().ok(), per_user: "300/month".parse().ok(), peak_factor: 10.0 };
-    sweep.conclude(Facts { cores: Some(2.0), assumptions: Some(assumptions) })
+    sweep.conclude(Facts { cores: Some(2.0), shared_cpus: Some(2), assumptions: Some(assumptions) })
 }
 
 fn healthy() -> Report {
@@ -117,28 +123,127 @@ fn a_sweep_as_text() {
     insta::assert_snapshot!(text::render(&SweepView::of(&report, &about), &Style::default()));
 }
 
+fn program(name: &str, role: Role, cpus: f64, busiest_thread: f64) -> ProgramUse {
+    ProgramUse { name: name.to_owned(), role, processes: 1, cpus, busiest_thread }
+}
+
+/// A sweep of a service that used a fifth of its CPUs, where these programs ran; its text and its JSON.
+fn with_cpus(host_busy: Option<f64>, shared_cpus: usize, programs: &[ProgramUse]) -> (String, Value) {
+    let mut sweep = Sweep::new(config(&[]));
+    while let Some(step) = sweep.next() {
+        let result = measured(&step, f64::INFINITY);
+        let cpu = result.cpu.map(|cpu| cpu / 4.0);
+        sweep.record_result(StepResult { host_busy, cpu, programs: programs.to_vec(), ..result });
+    }
+    let facts = Facts { cores: Some(2.0), shared_cpus: Some(shared_cpus), assumptions: None };
+    let (report, about) = (sweep.conclude(facts), about());
+    let view = SweepView::of(&report, &about);
+    let document: Value = serde_json::from_str(&json::render(&view)).unwrap();
+    (text::render(&view, &Style { width: 400, ..Style::default() }), document["cpu"].clone())
+}
+
 #[test]
-fn where_the_cpus_of_the_machine_are_full_nothing_is_concluded_from_a_service_that_uses_few() {
-    let cpu = |host_busy: Option<f64>| {
-        let mut sweep = Sweep::new(config(&[]));
-        while let Some(step) = sweep.next() {
-            sweep.record_result(StepResult { host_busy, ..measured(&step, f64::INFINITY) });
-        }
-        let (report, about) = (sweep.conclude(Facts { cores: Some(2.0), assumptions: None }), about());
-        let view = SweepView::of(&report, &about);
-        let document: Value = serde_json::from_str(&json::render(&view)).unwrap();
-        (
-            text::render(&view, &Style { width: 400, ..Style::default() }),
-            document["cpu"]["is_the_limit"].clone(),
-        )
-    };
-    let (text, is_the_limit) = cpu(Some(0.975));
-    assert!(text.contains("no conclusion") && text.contains("CPUs 97.5 % busy"), "{text}");
-    assert!(!text.contains("locks") && is_the_limit.is_null(), "{text}");
-    let (text, is_the_limit) = cpu(Some(0.6));
-    assert!(text.contains("not CPU-bound: check locks") && is_the_limit == false, "{text}");
-    let (text, is_the_limit) = cpu(None);
-    assert!(text.contains("no conclusion") && is_the_limit.is_null(), "{text}");
+fn only_idle_cpus_of_its_own_point_to_a_lock() {
+    let (text, cpu) = with_cpus(Some(0.6), 0, &[]);
+    assert!(text.contains("not CPU-bound: check locks") && cpu["finding"] == "elsewhere", "{text}");
+    let (text, cpu) = with_cpus(Some(0.6), 2, &[]);
+    assert!(text.contains("the load generator shares its CPUs, which were 60.0 % busy"), "{text}");
+    assert!(!text.contains("locks") && cpu["finding"] == "shared", "{text}");
+    let (text, cpu) = with_cpus(Some(0.975), 2, &[]);
+    assert!(text.contains("no conclusion") && text.contains("its CPUs 97.5 % busy"), "{text}");
+    assert!(!text.contains("locks") && cpu["finding"] == "all_busy", "{text}");
+    let (text, cpu) = with_cpus(None, 0, &[]);
+    assert!(text.contains("no conclusion") && cpu["finding"] == "unknown", "{text}");
+}
+
+#[test]
+fn the_program_and_the_thread_that_fill_the_cpus_are_named() {
+    let database = program("postgres", Role::Other, 1.21, 0.4);
+    let service = program("uvicorn", Role::Service, 0.41, 0.4);
+    let (text, cpu) = with_cpus(Some(0.975), 2, &[database, service]);
+    assert!(text.contains("CPUs used near saturation: `postgres` 1.21, `uvicorn` (service) 0.41."), "{text}");
+    assert_eq!(cpu["programs"][0]["name"], "postgres");
+    let full = program("uvicorn", Role::Service, 0.99, 0.98);
+    let (text, cpu) = with_cpus(Some(0.7), 2, std::slice::from_ref(&full));
+    assert!(text.contains("one thread of `uvicorn` fills a CPU"), "{text}");
+    assert_eq!(
+        (&cpu["finding"], &cpu["full_thread_of"]),
+        (&Value::from("one_thread"), &Value::from("uvicorn"))
+    );
+    let stranger = ProgramUse { role: Role::Other, ..full };
+    let (text, cpu) = with_cpus(Some(0.7), 0, &[stranger]);
+    assert!(text.contains("if the service waits for it, it is the limit"), "{text}");
+    assert_eq!(cpu["full_thread_of"], Value::Null, "it can be of another service");
+}
+
+#[test]
+fn a_sweep_that_a_late_generator_ended_says_what_fills_the_cpus_and_what_to_do() {
+    let mut sweep = Sweep::new(config(&["p90<100ms"]));
+    while let Some(step) = sweep.next() {
+        let result = measured(&step, 2_000.0);
+        let programs =
+            vec![program("postgres", Role::Other, 1.5, 0.5), program("knee", Role::Generator, 0.4, 0.2)];
+        sweep.record_result(StepResult {
+            programs,
+            host_busy: Some(0.97),
+            generator_delay: Some(2e-3),
+            ..result
+        });
+    }
+    let ladder = sweep.trials().iter().filter(|trial| trial.step.purpose != Purpose::Probe);
+    let void = ladder.filter(|trial| trial.judged.outcome == rule::Outcome::Void).count();
+    assert!(void <= 4, "{void} void steps");
+    let report = sweep.conclude(Facts { shared_cpus: Some(2), ..Facts::default() });
+    let about = about();
+    let text = text::render(&SweepView::of(&report, &about), &Style { width: 400, ..Style::default() });
+    let first = text.lines().next().unwrap();
+    assert!(first.starts_with("Capacity unknown: the load generator might be the limit;"), "{first}");
+    assert!(first.ends_with("The CPUs are full: `postgres` uses 1.50 CPUs."), "{first}");
+    let last = text.split("\nNext\n").nth(1).unwrap();
+    assert!(last.contains("Failures with response times below 20.0 ms cannot be judged"), "{last}");
+    assert!(last.contains("share 2 CPUs. Give each its own: `taskset -c 0 knee sweep ...`"), "{last}");
+    assert!(last.contains("`taskset -c 1 ...`"), "{last}");
+}
+
+#[test]
+fn a_service_that_sheds_load_is_called_that_in_the_first_line() {
+    let mut sweep = Sweep::new(config(&[]));
+    while let Some(step) = sweep.next() {
+        let mut result = measured(&step, f64::INFINITY);
+        // What comes on top of its limit is turned away at once.
+        let rejected = ((result.offered - result.achieved).max(0.0) * result.seconds) as u64;
+        result.rejected = rejected;
+        result.achieved = result.offered;
+        result.waiting.iter_mut().for_each(|(_, waiting)| *waiting = 5.0);
+        let mut tally =
+            EndpointTally { planned: result.books.planned + rejected, ..EndpointTally::default() };
+        tally.outcomes[Outcome::Ok as usize].response.record_many(Nanos(1), result.books.planned);
+        tally.outcomes[Outcome::HttpError as usize].response.record_many(Nanos(1), rejected);
+        result.books = tally.accounting();
+        sweep.record_result(result);
+    }
+    let (report, about) = (sweep.conclude(Facts::default()), about());
+    let view = SweepView::of(&report, &about);
+    let text = text::render(&view, &Style { width: 400, ..Style::default() });
+    let first = text.lines().next().unwrap();
+    assert!(first.starts_with("Capacity: ") && first.contains("The service sheds load beyond "), "{first}");
+    assert!(first.contains("keeps serving 4,000 requests/s."), "{first}");
+    assert!(!text.contains("no step was overloaded"), "{text}");
+    let document: Value = serde_json::from_str(&json::render(&view)).unwrap();
+    assert_eq!(document["shedding"]["goodput"], 4_000.0);
+    assert_eq!(document["saturation"]["goodput"], 4_000.0);
+}
+
+#[test]
+fn the_knee_of_a_service_without_noise_is_limited_by_the_tested_levels_alone_and_says_so() {
+    let report = healthy();
+    let knee = report.knee.unwrap();
+    assert_eq!(knee.basis, Basis::Grid);
+    // Two rungs of the ladder are 1.82 apart.
+    assert!(knee.interval.high / knee.interval.low < 1.4, "{knee:?}");
+    let about = about();
+    let text = text::render(&SweepView::of(&report, &about), &Style { width: 400, ..Style::default() });
+    assert!(text.contains("between two tested levels, levels near it tried 3 times"), "{text}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The CPU bound: the rate at which the CPU time per request fills the CPUs.
 //!
-//! Does not know of locks, disks and queues; where the rate stays far below this bound, one of those is the limit.
+//! Does not know of locks, disks and queues, and does not judge: [`crate::cpu`] does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::usable::UsableTrials;
 use super::{GENERATOR, Measured, Study};
+use crate::cpu::{CpuEvidence, CpuFinding};
 use crate::definition::Cell;
 use crate::metric::Metric;
 use crate::statistics::location;
@@ -80,47 +81,33 @@ pub struct Bound {
     /// Whether the service answered the whole load in every block: then nothing was at its limit.
     #[serde(default)]
     pub kept_up: bool,
-}
-
-/// From this share of the bound on, a service counts as CPU-bound. A judgement: the rest is CPU time that is charged to no
-/// process, such as interrupts.
-const FULL: f64 = 0.85;
-
-/// Below this share it counts as not CPU-bound. A judgement too.
-const IDLE: f64 = 0.6;
-
-/// CPUs that a component uses if one of its threads is always busy and the others hardly. A judgement.
-const ONE: std::ops::RangeInclusive<f64> = 0.85..=1.1;
-
-/// What limits a variant, as far as CPU time shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Limited {
-    /// Nothing: it answered the whole load.
-    KeptUp,
-    /// The CPUs.
-    ByCpus,
-    /// One CPU that a component fills alone, though it could use more: a single busy thread or process.
-    ByOneCpu(Component),
-    /// The CPUs for the most part.
-    MostlyByCpus,
-    /// Something else: locks, disks, or too little load.
-    Otherwise,
+    /// Share of this machine's CPUs, 0 to 1, that was busy with anything; the median of the blocks. `None` in trials that
+    /// an older version stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_busy: Option<f64>,
+    /// Whether the load generator can run on the CPUs of the service; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared: Option<bool>,
 }
 
 impl Bound {
     /// What limits it.
-    pub fn limited(&self) -> Limited {
-        let one = self.costs.iter().find(|(component, cost)| {
-            let used = self.throughput * cost.as_nanos() as f64 / 1e9;
-            **component != Component::Generator && self.cpus > 1 && ONE.contains(&used)
-        });
-        match (self.reached, one) {
-            _ if self.kept_up => Limited::KeptUp,
-            (share, _) if share >= FULL => Limited::ByCpus,
-            (_, Some((component, _))) => Limited::ByOneCpu(*component),
-            (share, None) if share >= IDLE => Limited::MostlyByCpus,
-            _ => Limited::Otherwise,
+    pub fn finding(&self) -> CpuFinding<Component> {
+        self.evidence().finding()
+    }
+
+    /// What is known about its CPUs. With one CPU, a full thread is not a finding of its own.
+    fn evidence(&self) -> CpuEvidence<Component> {
+        let used = |cost: &Nanos| self.throughput * cost.as_nanos() as f64 / 1e9;
+        let of_service =
+            self.costs.iter().filter(|(part, _)| **part != Component::Generator && self.cpus > 1);
+        let busiest = of_service.map(|(part, cost)| (*part, used(cost)));
+        CpuEvidence {
+            kept_up: self.kept_up,
+            reached: Some(self.reached),
+            busiest: busiest.max_by(|a, b| a.1.total_cmp(&b.1)),
+            busy: self.host_busy,
+            shared: self.shared,
         }
     }
 }
@@ -143,6 +130,8 @@ struct BlockCosts {
     throughput: f64,
     limit: Limit,
     kept_up: bool,
+    host_busy: Option<f64>,
+    shared: Option<bool>,
 }
 
 /// A rate, in requests per second, and the CPUs that are full at it.
@@ -159,6 +148,7 @@ fn of(usable: &UsableTrials<'_>, cell: Cell) -> Option<Bound> {
         |value: &dyn Fn(&BlockCosts) -> f64| location::median(&found.iter().map(value).collect::<Vec<_>>());
     // All blocks of a cell have the same CPUs unless the study went on elsewhere; the last one speaks then.
     let Limit { cpus, by, .. } = found.last()?.limit.clone();
+    let busy: Vec<f64> = found.iter().filter_map(|block| block.host_busy).collect();
     let costs = Component::ALL.into_iter().filter_map(|component| {
         let costs: Vec<f64> = found.iter().filter_map(|block| block.costs.get(&component).copied()).collect();
         (!costs.is_empty()).then(|| (component, Nanos(location::median(&costs).round() as u64)))
@@ -172,6 +162,8 @@ fn of(usable: &UsableTrials<'_>, cell: Cell) -> Option<Bound> {
         cpus,
         by,
         kept_up: found.iter().all(|block| block.kept_up),
+        host_busy: (!busy.is_empty()).then(|| location::median(&busy)),
+        shared: found.last()?.shared,
         cell,
     })
 }
@@ -191,8 +183,16 @@ fn costs_of(measured: &Measured) -> Option<BlockCosts> {
     };
     let demands: Vec<(Component, f64, BTreeSet<usize>)> =
         costs.iter().map(|(component, cost)| (*component, *cost, cpus(component))).collect();
-    let kept_up = measured.kept_up == Some(true);
-    Some(BlockCosts { limit: limit(&demands)?, costs, throughput, kept_up })
+    let (generator, service) = (cpus(&Component::Generator), cpus(&Component::Service));
+    let known = !generator.is_empty() && !service.is_empty();
+    Some(BlockCosts {
+        limit: limit(&demands)?,
+        costs,
+        throughput,
+        kept_up: measured.kept_up == Some(true),
+        host_busy: measured.host_busy,
+        shared: known.then(|| !generator.is_disjoint(&service)),
+    })
 }
 
 /// The utilization law: a CPU supplies one CPU second per second, and requests share it (Denning and Buzen, "The
@@ -275,11 +275,17 @@ mod tests {
             cpus: 2,
             by: vec![Component::Generator, Component::Service],
             kept_up: false,
+            host_busy: None,
+            shared: Some(true),
         };
         // 1,238/s * 807 us = 0.999 CPUs.
-        assert_eq!(bound(1_238.0, 807).limited(), Limited::ByOneCpu(Component::Service));
-        assert_eq!(bound(2_200.0, 807).limited(), Limited::ByCpus);
-        assert_eq!(bound(700.0, 807).limited(), Limited::Otherwise);
+        assert_eq!(bound(1_238.0, 807).finding(), CpuFinding::OneThread(Component::Service));
+        assert_eq!(bound(2_200.0, 807).finding(), CpuFinding::Cpus);
+        assert_eq!(bound(700.0, 807).finding(), CpuFinding::Unknown, "others can have used the CPUs");
+        let on = |host_busy, shared| Bound { host_busy, shared, ..bound(700.0, 807) }.finding();
+        assert_eq!(on(Some(0.97), Some(true)), CpuFinding::AllBusy);
+        assert_eq!(on(Some(0.4), Some(true)), CpuFinding::Shared);
+        assert_eq!(on(Some(0.4), Some(false)), CpuFinding::Elsewhere);
     }
 
     #[test]

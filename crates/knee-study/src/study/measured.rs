@@ -70,6 +70,7 @@ impl Measured {
                 .collect(),
             steady: steady(run),
             kept_up: run.head.plan.is_open().then(|| window.share() >= KEEPS_UP),
+            host_busy: window.host_busy,
             record,
             placement: Placement::default(),
         }

@@ -134,6 +134,10 @@ pub struct Measured {
     /// wait for responses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_up: Option<bool>,
+    /// Share of this machine's CPUs, 0 to 1, that was busy with anything while it was measured. `None` if the platform does
+    /// not report it, and in trials that an older version stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_busy: Option<f64>,
     /// Where the record is saved, if it is.
     pub record: Option<String>,
     /// On which CPUs it ran.

@@ -4,59 +4,96 @@
 //! for D seconds lets at most m / D requests through per second, whatever their order. Erlang's C formula says
 //! how long a queue of c workers would make them wait. Neither is a main result; both show where to look for the limit.
 
+use serde::{Deserialize, Serialize};
+
+use crate::cpu::{CpuEvidence, CpuFinding};
+
+/// Whose processes those of a program are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The load generator.
+    Generator,
+    /// The service, as the user named it.
+    Service,
+    /// Anything else on the machine: a database of the service, or a stranger.
+    Other,
+}
+
+/// CPU time that a program used during a step: all processes of one name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProgramUse {
+    /// Its name, as the kernel has it.
+    pub name: String,
+    /// Whose it is.
+    pub role: Role,
+    /// How many processes.
+    pub processes: u32,
+    /// CPUs that all of them used together; 1 is one whole CPU.
+    pub cpus: f64,
+    /// CPUs that the busiest of their threads used.
+    pub busiest_thread: f64,
+}
+
 /// What the CPUs of the target allow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuBound {
-    /// CPU seconds per request.
+    /// CPU seconds per answered request, near the saturation.
     pub demand: f64,
     /// CPUs that it can use.
     pub cores: f64,
     /// Requests per second that they allow: cores / demand.
     pub bound: f64,
-    /// Measured saturation as a share of the bound.
+    /// Measured throughput near the saturation, rejections included, as a share of the bound.
     pub share: f64,
-    /// Share of this machine's CPUs, 0 to 1, that was busy with anything at the saturation; `None` if unknown.
-    pub host_busy: Option<f64>,
 }
-
-/// Whether the CPU limits the target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CpuFinding {
-    /// Its CPU is the limit.
-    Limit,
-    /// Its CPU is not, and this machine had CPU time left.
-    NotTheLimit,
-    /// Unknown: other processes used the CPUs of this machine, or might have.
-    Unknown,
-}
-
-/// From this share of its bound on, a resource is confirmed as the limit.
-pub const CONFIRMED: f64 = 0.85;
-/// From this share on (0 to 1), the CPUs of a machine count as full.
-pub const HOST_FULL: f64 = 0.85;
 
 impl CpuBound {
-    /// The bound from CPU seconds and the requests that used them; `None` without either.
-    pub fn of(cpu: f64, requests: f64, cores: f64, saturation: f64, host_busy: Option<f64>) -> Option<Self> {
+    /// The bound from CPU seconds, the requests that used them, and the requests per second meanwhile; `None` without
+    /// either.
+    pub fn of(cpu: f64, requests: f64, cores: f64, throughput: f64) -> Option<Self> {
         let demand = cpu / requests;
         let bound = cores / demand;
-        (cpu > 0.0 && requests > 0.0 && bound.is_finite()).then_some(Self {
-            demand,
-            cores,
-            bound,
-            share: saturation / bound,
-            host_busy,
-        })
+        let known = cpu > 0.0 && requests > 0.0 && bound.is_finite();
+        known.then_some(Self { demand, cores, bound, share: throughput / bound })
     }
+}
 
-    /// Whether the CPU is what limits the service. If the machine's CPUs were nearly full, or might have been, even a
-    /// service that used little CPU time can have waited for a CPU.
-    pub fn finding(&self) -> CpuFinding {
-        match self.host_busy {
-            _ if self.share >= CONFIRMED => CpuFinding::Limit,
-            Some(busy) if busy < HOST_FULL => CpuFinding::NotTheLimit,
-            _ => CpuFinding::Unknown,
-        }
+/// The CPUs near the saturation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CpuUse {
+    /// What the CPUs of the service allow, if its processes are known.
+    pub bound: Option<CpuBound>,
+    /// Share, 0 to 1, of the CPUs that the service can use (of all if its processes are unknown) that was busy with
+    /// anything; `None` if unknown.
+    pub busy: Option<f64>,
+    /// The CPUs that service and load generator can both use; `None` if unknown.
+    pub shared: Option<usize>,
+    /// The programs that used the most, most first.
+    pub programs: Vec<ProgramUse>,
+    /// What limits the service, by the rule that studies use too.
+    pub finding: CpuFinding<String>,
+}
+
+impl CpuUse {
+    /// Judges. `reached` says whether the service was at its limit at all.
+    pub fn judged(
+        bound: Option<CpuBound>,
+        busy: Option<f64>,
+        shared: Option<usize>,
+        programs: Vec<ProgramUse>,
+        reached: bool,
+    ) -> Self {
+        let of_service = programs.iter().filter(|program| program.role == Role::Service);
+        let busiest = of_service.max_by(|a, b| a.busiest_thread.total_cmp(&b.busiest_thread));
+        let evidence = CpuEvidence {
+            kept_up: !reached,
+            reached: bound.map(|bound| bound.share),
+            busiest: busiest.map(|program| (program.name.clone(), program.busiest_thread)),
+            busy,
+            shared: shared.map(|cpus| cpus > 0),
+        };
+        Self { bound, busy, shared, programs, finding: evidence.finding() }
     }
 }
 
@@ -121,23 +158,33 @@ mod tests {
         assert!(waiting(10_000, 1e-3, 9e6).unwrap().is_finite());
     }
 
-    #[test]
-    fn a_cpu_near_its_bound_is_the_limit_and_one_far_below_is_not() {
-        // 10 s of CPU for 10,000 requests are 1 ms each: 2 cores let 2,000/s through.
-        let near = CpuBound::of(10.0, 10_000.0, 2.0, 1_900.0, Some(0.99)).unwrap();
-        assert_eq!((near.bound, near.finding()), (2_000.0, CpuFinding::Limit));
-        let far = CpuBound::of(10.0, 10_000.0, 2.0, 500.0, Some(0.4)).unwrap();
-        assert_eq!(far.finding(), CpuFinding::NotTheLimit);
-        assert_eq!(CpuBound::of(0.0, 10_000.0, 2.0, 500.0, Some(0.4)), None);
+    fn program(name: &str, role: Role, cpus: f64, busiest_thread: f64) -> ProgramUse {
+        ProgramUse { name: name.to_owned(), role, processes: 1, cpus, busiest_thread }
     }
 
     #[test]
-    fn a_machine_whose_cpus_are_full_or_unknown_excludes_nothing() {
-        let finding = |busy| CpuBound::of(10.0, 10_000.0, 2.0, 174.0, busy).map(|bound| bound.finding());
-        assert_eq!(finding(Some(0.975)), Some(CpuFinding::Unknown));
-        assert_eq!(finding(Some(0.85)), Some(CpuFinding::Unknown));
-        assert_eq!(finding(None), Some(CpuFinding::Unknown));
-        assert_eq!(finding(Some(0.84)), Some(CpuFinding::NotTheLimit));
+    fn a_cpu_near_its_bound_is_the_limit_and_one_far_below_is_not() {
+        // 10 s of CPU for 10,000 requests are 1 ms each: 2 cores let 2,000/s through.
+        let finding = |throughput, busy, shared| {
+            let bound = CpuBound::of(10.0, 10_000.0, 2.0, throughput);
+            CpuUse::judged(bound, Some(busy), Some(shared), Vec::new(), true).finding
+        };
+        assert_eq!(CpuBound::of(10.0, 10_000.0, 2.0, 1_900.0).unwrap().bound.to_bits(), 2_000f64.to_bits());
+        assert_eq!(finding(1_900.0, 0.99, 2), CpuFinding::Cpus);
+        assert_eq!(finding(500.0, 0.4, 0), CpuFinding::Elsewhere);
+        assert_eq!(finding(500.0, 0.4, 2), CpuFinding::Shared);
+        // A web server whose database takes the CPUs: 8.7 % of its bound, and nothing is left.
+        assert_eq!(finding(174.0, 0.975, 2), CpuFinding::AllBusy);
+        assert_eq!(CpuBound::of(0.0, 10_000.0, 2.0, 500.0), None);
+    }
+
+    #[test]
+    fn a_full_thread_of_the_service_is_named_and_that_of_a_stranger_is_not_blamed() {
+        let bound = CpuBound::of(10.0, 10_000.0, 2.0, 900.0);
+        let finding = |programs| CpuUse::judged(bound, Some(0.7), Some(2), programs, true).finding;
+        let service = program("uvicorn", Role::Service, 0.97, 0.96);
+        assert_eq!(finding(vec![service]), CpuFinding::OneThread("uvicorn".to_owned()));
+        assert_eq!(finding(vec![program("rustc", Role::Other, 0.97, 0.96)]), CpuFinding::Shared);
     }
 
     #[test]

@@ -5,11 +5,12 @@
 
 use knee_core::validity::Validity;
 
-use super::bound::{CpuBound, Queue};
+use super::bound::{CpuBound, CpuUse, Queue};
 use super::cost::{Assumptions, Worth, worth};
 use super::course::{Ended, Sweep, is_up};
 use super::knee::{self, Knee};
-use super::rule::{Broken, Outcome};
+use super::rule::{Broken, Outcome, is_void_by_lateness};
+use super::shedding::{self, Shedding};
 use super::usl::{self, Law, Unfit};
 use super::{Config, FinishedStep, LevelRange, LoadKind, Purpose, StepLoad};
 use crate::statistics::student;
@@ -59,10 +60,10 @@ impl LevelEstimate {
     }
 }
 
-/// The highest throughput of any step.
+/// The highest goodput of any step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Saturation {
-    /// Arrivals answered per second.
+    /// Arrivals answered ok per second.
     pub rate: f64,
     /// Its 95 % interval over the steps that were overloaded (Student's t), or the range of two overloaded steps; the
     /// same number twice if there is one.
@@ -78,8 +79,24 @@ pub enum Recovery {
     AtOnce(f64),
     /// At this level, after about so many seconds.
     After(f64, f64),
-    /// Not within 30 s at nine tenths of its capacity; only at this lower level, if at any.
-    Metastable(Option<f64>),
+    /// Metastable: after the overload, a level that had passed failed for 30 s, and it passed again after a reset of the
+    /// service.
+    Metastable {
+        /// The level.
+        at: f64,
+        /// The lower level at which the service recovered by itself, if at any that was tried.
+        lower: Option<f64>,
+    },
+    /// After the overload, a level that had passed failed for 30 s. Whether the overload did that is unknown: the service
+    /// changed with time or data, or cannot be reset.
+    Changed {
+        /// The level.
+        at: f64,
+        /// The lower level that passed, if any that was tried.
+        lower: Option<f64>,
+        /// Whether it failed after a reset too.
+        after_reset: bool,
+    },
     /// It was not tried.
     NotTried,
 }
@@ -95,8 +112,10 @@ pub struct Report {
     pub ended: Ended,
     /// The highest level that meets all rules.
     pub capacity: LevelEstimate,
-    /// The highest throughput.
+    /// The highest goodput.
     pub saturation: Option<Saturation>,
+    /// Whether the service turns away what it cannot serve, and what it keeps serving.
+    pub shedding: Option<Shedding>,
     /// The knee of the curve.
     pub knee: Option<Knee>,
     /// The lowest level at which the service breaks.
@@ -107,8 +126,13 @@ pub struct Report {
     pub recovery: Recovery,
     /// The universal scalability law, or why it is not fitted.
     pub law: Result<Law, Unfit>,
-    /// What the target's CPU allows, if it was measured.
-    pub cpu: Option<CpuBound>,
+    /// The CPUs near the saturation; `None` if they were not looked at.
+    pub cpu: Option<CpuUse>,
+    /// The CPUs that service and load generator can both use; `None` if unknown.
+    pub shared_cpus: Option<usize>,
+    /// Response times below this, in seconds, cannot be judged: at some level, the generator's own delays were more than
+    /// a tenth of them and made the step void. `None` if no step was void for that.
+    pub resolution: Option<f64>,
     /// The service as a plain queue.
     pub queue: Option<Queue>,
     /// Users and cost that the capacity supports, if asked for.
@@ -123,8 +147,10 @@ pub struct Report {
 /// The facts that the steps do not contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Facts {
-    /// CPUs that the target can use, if it is on this machine.
+    /// CPUs that the target can use, if its processes are known.
     pub cores: Option<f64>,
+    /// The CPUs that target and load generator can both use; `None` if unknown.
+    pub shared_cpus: Option<usize>,
     /// Prices and users.
     pub assumptions: Option<Assumptions>,
 }
@@ -134,16 +160,19 @@ impl Sweep {
     pub fn conclude(&self, facts: Facts) -> Report {
         let capacity = self.capacity();
         let saturation = self.saturation();
-        let knee = knee::find(&self.points(), self.config.seed);
+        let knee = knee::find(&self.points(), &self.blocks());
         let (state, reasons) = self.validity();
         let worth = facts.assumptions.zip(self.peak(&capacity)).map(|(assumed, peak)| worth(peak, assumed));
         Report {
             ended: self.ended(),
             breaking: self.breaking_point(&capacity),
+            shedding: shedding::find(&self.trials),
             broken: self.manner(),
             recovery: self.recovery(),
             law: self.law(knee.as_ref()),
-            cpu: facts.cores.and_then(|cores| self.cpu(cores, saturation?.rate)),
+            cpu: saturation.and_then(|found| self.cpu(facts, found)),
+            shared_cpus: facts.shared_cpus,
+            resolution: self.resolution(),
             queue: saturation
                 .filter(|saturation| saturation.reached)
                 .and_then(|found| self.queue(found.rate)),
@@ -210,15 +239,15 @@ impl Sweep {
         self.trials.iter().filter(|trial| is_up(trial) && trial.judged.outcome != Outcome::Void)
     }
 
-    /// The mean of the steps that were overloaded. With connections, which are never overloaded, the
-    /// best level.
+    /// The mean goodput of the steps that were overloaded: those with a backlog, and those that shed load. With
+    /// connections, which are never overloaded, the best level.
     fn saturation(&self) -> Option<Saturation> {
-        let all = || self.valid().map(|trial| trial.result.achieved);
-        let most = all().reduce(f64::max)?;
+        let all = || self.valid().map(|trial| trial.result.goodput);
+        let most = all().reduce(f64::max).filter(|most| *most > 0.0)?;
         let overloaded: Vec<f64> = self
             .valid()
-            .filter(|trial| trial.judged.broken == Some(Broken::Backlog))
-            .map(|trial| trial.result.achieved)
+            .filter(|trial| matches!(trial.judged.broken, Some(Broken::Backlog | Broken::Rejects)))
+            .map(|trial| trial.result.goodput)
             .filter(|rate| *rate >= super::rule::COLLAPSE * most)
             .collect();
         if overloaded.is_empty() {
@@ -229,19 +258,34 @@ impl Sweep {
         Some(Saturation { rate, interval, reached: true })
     }
 
-    /// Whether more connections than at the best level brought no more throughput.
+    /// Whether more connections than at the best level brought no more goodput.
     fn flattened(&self, most: f64) -> bool {
-        let best = self.valid().find(|trial| trial.result.achieved >= most).map(|t| t.step.load.level());
+        let best = self.valid().find(|trial| trial.result.goodput >= most).map(|t| t.step.load.level());
         self.valid().any(|trial| Some(trial.step.load.level()) > best)
     }
 
-    fn points(&self) -> Vec<knee::Point> {
-        let point = |trial: &FinishedStep| {
-            let response = trial.result.response_mean().filter(|response| *response > 0.0)?;
-            let throughput = trial.result.achieved;
-            (throughput > 0.0).then(|| knee::Point { level: trial.step.load.level(), throughput, response })
-        };
+    /// The curve of the way up.
+    pub(super) fn points(&self) -> Vec<knee::Point> {
         self.valid().filter_map(point).collect()
+    }
+
+    /// The repeats near the knee, by block; only whole blocks, without a void step.
+    fn blocks(&self) -> Vec<Vec<knee::Point>> {
+        let mut blocks: Vec<Vec<Option<knee::Point>>> = Vec::new();
+        let mut seen: Vec<f64> = Vec::new();
+        for trial in self.trials.iter().filter(|trial| trial.step.purpose == Purpose::Repeat) {
+            let level = trial.step.load.level();
+            let block = seen.iter().filter(|other| super::course::same(**other, level)).count();
+            seen.push(level);
+            let usable = Some(trial).filter(|trial| trial.judged.outcome != Outcome::Void);
+            if blocks.len() <= block {
+                blocks.push(Vec::new());
+            }
+            blocks[block].push(usable.and_then(point));
+        }
+        let levels = blocks.first().map_or(0, Vec::len);
+        let whole = blocks.into_iter().filter(|block| block.len() == levels);
+        whole.filter_map(|block| block.into_iter().collect()).collect()
     }
 
     fn breaking_point(&self, capacity: &LevelEstimate) -> LevelEstimate {
@@ -290,31 +334,36 @@ impl Sweep {
         }
         let spent: f64 = descent
             .iter()
+            .filter(here)
             .take_while(|trial| !passed(trial))
             .map(|trial| trial.step.warm_up + trial.step.seconds)
             .sum();
         if descent.iter().filter(here).any(|trial| passed(trial)) {
             return Recovery::After(level, spent);
         }
-        let tried_lower = descent.len() > 1 && descent.iter().any(|trial| !here(&trial));
-        if spent < super::course::RECOVERY && !tried_lower {
+        if spent < super::course::RECOVERY {
             // Cut short before it had its time.
             return Recovery::NotTried;
         }
-        Recovery::Metastable(descent.iter().find(|trial| passed(trial)).map(|t| t.step.load.level()))
+        let lower = descent.iter().find(|trial| passed(trial)).map(|trial| trial.step.load.level());
+        match self.trials.iter().find(|trial| trial.step.purpose == Purpose::Recheck) {
+            Some(recheck) if passed(recheck) => Recovery::Metastable { at: level, lower },
+            recheck => {
+                let after_reset = recheck.is_some_and(|trial| trial.judged.outcome == Outcome::Fail);
+                Recovery::Changed { at: level, lower, after_reset }
+            }
+        }
     }
 
-    /// The law needs numbers in flight of steady steps; an overloaded open step has none.
+    /// The law needs numbers in flight of steady steps; an overloaded open step has none. Rejected requests are not part
+    /// of it: neither their number in flight nor their throughput.
     fn law(&self, knee: Option<&Knee>) -> Result<Law, Unfit> {
         let steady = self.valid().filter(|trial| {
             self.config.kind == LoadKind::Connections || trial.judged.broken != Some(Broken::Backlog)
         });
         let in_flight = |trial: &FinishedStep| {
-            let response = trial.result.response_mean()?;
-            Some((
-                trial.result.achieved * trial.result.requests_per_arrival * response,
-                trial.result.achieved,
-            ))
+            let (result, response) = (&trial.result, trial.result.response_mean()?);
+            Some((result.goodput * result.requests_per_arrival * response, result.goodput))
         };
         let steps: Vec<(f64, f64, f64)> = steady
             .filter_map(|trial| in_flight(trial).map(|(n, x)| (trial.step.load.level(), n, x)))
@@ -328,26 +377,43 @@ impl Sweep {
         usl::fit(&pairs, nearest)
     }
 
-    fn cpu(&self, cores: f64, saturation: f64) -> Option<CpuBound> {
-        let looked = || self.valid().filter(|trial| trial.result.cpu.is_some());
-        let cpu: f64 = looked().filter_map(|trial| trial.result.cpu).sum();
+    /// The CPUs in the steps near the saturation; `None` if they were not looked at.
+    fn cpu(&self, facts: Facts, saturation: Saturation) -> Option<CpuUse> {
+        // Also void ones: there the generator, or whatever takes its CPUs, was the limit.
+        let near = || {
+            let up = self.trials.iter().filter(|trial| is_up(trial));
+            up.filter(|trial| trial.result.goodput >= super::rule::COLLAPSE * saturation.rate)
+        };
+        let at_limit = saturation.reached || near().any(|trial| trial.judged.outcome == Outcome::Void);
+        let looked = || near().filter(|trial| trial.result.cpu.is_some());
+        let sum = |figure: &dyn Fn(&FinishedStep) -> f64| looked().map(figure).sum::<f64>();
+        let cpu = sum(&|trial| trial.result.cpu.unwrap_or_default());
         // The CPU was looked at from before the warm-up to after the grace period: that is so many
         // arrivals at the measured pace.
-        let arrivals =
-            |trial: &FinishedStep| trial.result.achieved * (trial.step.warm_up + trial.result.seconds);
-        let near = self.valid().filter(|trial| trial.result.achieved >= super::rule::COLLAPSE * saturation);
-        let host_busy = near.filter_map(|trial| trial.result.host_busy).reduce(f64::max);
-        CpuBound::of(cpu, looked().map(arrivals).sum(), cores, saturation, host_busy)
+        let seconds = |trial: &FinishedStep| trial.step.warm_up + trial.result.seconds;
+        let arrivals = sum(&|trial| trial.result.achieved * seconds(trial));
+        let throughput = arrivals / sum(&seconds);
+        let bound = facts.cores.and_then(|cores| CpuBound::of(cpu, arrivals, cores, throughput));
+        let used = |trial: &FinishedStep| trial.result.programs.iter().map(|one| one.cpus).sum::<f64>();
+        let programs = near().max_by(|a, b| used(a).total_cmp(&used(b)))?.result.programs.clone();
+        let busy = near().filter_map(|trial| trial.result.host_busy).reduce(f64::max);
+        (bound.is_some() || !programs.is_empty())
+            .then(|| CpuUse::judged(bound, busy, facts.shared_cpus, programs, at_limit))
+    }
+
+    fn resolution(&self) -> Option<f64> {
+        let late = self.trials.iter().filter(|trial| is_void_by_lateness(&trial.judged, &trial.result));
+        late.filter_map(|trial| trial.result.resolution()).reduce(f64::max)
     }
 
     fn queue(&self, saturation: f64) -> Option<Queue> {
         let lowest = self.valid().min_by(|a, b| a.step.load.level().total_cmp(&b.step.load.level()))?;
         let service = lowest.result.response_mean()?;
-        let far = |trial: &&FinishedStep| (trial.result.achieved / saturation - 0.8).abs();
+        let far = |trial: &&FinishedStep| (trial.result.goodput / saturation - 0.8).abs();
         let steady = self.valid().filter(|trial| trial.judged.broken.is_none());
         let at = steady.min_by(|a, b| far(a).total_cmp(&far(b)))?;
         (self.config.kind.is_open() && far(&at) < 0.15)
-            .then(|| Queue::of(saturation, service, at.result.achieved, at.result.response_mean()?))?
+            .then(|| Queue::of(saturation, service, at.result.goodput, at.result.response_mean()?))?
     }
 
     /// Arrivals per second at the lower end of the capacity.
@@ -377,6 +443,13 @@ impl Sweep {
         }
         (state, reasons)
     }
+}
+
+/// A step as a point of the curve; `None` without an answer.
+fn point(trial: &FinishedStep) -> Option<knee::Point> {
+    let response = trial.result.response_mean().filter(|response| *response > 0.0)?;
+    let throughput = trial.result.goodput;
+    (throughput > 0.0).then(|| knee::Point { level: trial.step.load.level(), throughput, response })
 }
 
 /// Mean and 95 % interval.

@@ -2,10 +2,12 @@
 //!
 //! Does not draw conclusions; [`super::conclusion`] does, from the finished steps.
 
+use super::knee;
 use super::measured::StepResult;
-use super::rule::{self, Context, Outcome};
+use super::rule::{self, Broken, Context, Outcome};
 use super::search::{self, below, between, round, tenth_above};
 use super::{Config, FinishedStep, Ladder, LoadKind, Purpose, Step, StepLoad};
+use crate::random::Random;
 
 /// Probes double their connections until the throughput grows by less than this factor.
 const PROBE_GAIN: f64 = 1.15;
@@ -27,10 +29,20 @@ pub(super) const FAILS: usize = 2;
 const MOVES_MAX: u32 = 4;
 /// Precision of the breaking point.
 const BREAK_PRECISION: f64 = 0.15;
+/// The sweep ends when the generator was the limit at so many levels, each tried twice.
+const VOID_LEVELS_MAX: usize = 2;
 /// Seconds within which a service must recover after an overload.
 pub const RECOVERY: f64 = 30.0;
-/// Shares of the capacity that are tried on the way down.
-const DESCENT: [f64; 4] = [0.9, 0.75, 0.5, 0.25];
+/// Levels of the way down, as shares of the capacity: of the levels that passed on the way up, the highest at or below
+/// each share is tried again.
+const DESCENT: [f64; 4] = [0.98, 0.75, 0.5, 0.25];
+/// The first of them must be at least this share of the capacity. If none is, the capacity itself is tried; where the
+/// service can be reset, a level below it is tried before the overload.
+const NEAR_CAPACITY: f64 = 0.85;
+/// Requests that a repeat near the knee should have: its mean response time is compared, and no percentile.
+const REPEAT_SAMPLES: f64 = 3_000.0;
+/// Purposes of streams of random numbers begin here.
+const ORDER: u64 = 0x6b6e_6565;
 
 /// Phase of the sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,10 +61,16 @@ enum Phase {
     Highest(f64),
     /// Between the highest level that held and the lowest that broke.
     Break(f64),
+    /// Below the capacity, before the overload, to compare with afterwards.
+    Before(f64),
+    /// The levels near the knee, once more: which of them, in their random order.
+    Repeat(usize),
     /// The highest level tried, once more, before the way down.
     Surge(f64),
-    /// The way down: which part of [`DESCENT`].
+    /// The way down: which of its levels.
     Descend(usize),
+    /// The first level of the way down, after a reset.
+    Recheck,
     /// Over.
     Done,
 }
@@ -68,6 +86,8 @@ pub enum Ended {
     OutOfTime,
     /// It was asked to conclude early.
     Early,
+    /// The load generator was the limit at two levels: higher ones would not show more.
+    GeneratorLimit,
 }
 
 /// A sweep under way.
@@ -82,11 +102,15 @@ pub struct Sweep {
     pub(super) high: Option<f64>,
     /// Whether both are confirmed.
     pub(super) confirmed: bool,
-    /// Most arrivals per second that were answered in any probe.
+    /// Most arrivals per second that were answered ok in any probe.
     reached: f64,
     fails_in_row: u32,
     lowered: u32,
     moves: u32,
+    /// Levels near the knee, block after block, in the order in which they are tried; `None` before they were chosen.
+    repeats: Option<Vec<f64>>,
+    /// Levels of the way down.
+    descent: Vec<f64>,
     spent: f64,
     ended: Option<Ended>,
 }
@@ -111,6 +135,8 @@ impl Sweep {
             fails_in_row: 0,
             lowered: 0,
             moves: 0,
+            repeats: None,
+            descent: Vec::new(),
             spent: 0.0,
             ended: None,
         }
@@ -139,6 +165,9 @@ impl Sweep {
         let judged = rule::judge(&self.config, &result, self.context(&step));
         self.trials.push(FinishedStep { step, result, judged });
         self.phase = self.advance();
+        if self.void_levels() >= VOID_LEVELS_MAX {
+            self.ended = Some(Ended::GeneratorLimit);
+        }
         self.trials.last()
     }
 
@@ -173,13 +202,17 @@ impl Sweep {
         };
         let steps = match self.phase {
             Phase::Done => 0.0,
-            Phase::Probe(_) | Phase::Climb(_) | Phase::Lower(_) => rungs + 10.0,
-            Phase::Bisect(_) => 9.0,
-            Phase::Lowest(_) => 6.0,
-            Phase::Highest(_) => 4.0,
-            Phase::Break(_) => 3.0,
+            Phase::Probe(_) | Phase::Climb(_) | Phase::Lower(_) => rungs + 18.0,
+            Phase::Bisect(_) => 17.0,
+            Phase::Lowest(_) => 14.0,
+            Phase::Highest(_) => 12.0,
+            Phase::Break(_) => 11.0,
+            Phase::Before(_) => 10.0,
+            Phase::Repeat(place) => {
+                2.0 + 0.5 * self.repeats.as_ref().map_or(0, |all| all.len() - place) as f64
+            }
             Phase::Surge(_) => 2.0,
-            Phase::Descend(_) => 1.0,
+            Phase::Descend(_) | Phase::Recheck => 1.0,
         };
         let most = self.config.seconds_max.map_or(f64::INFINITY, |max| max - self.spent);
         (steps * step).min(most).max(0.0)
@@ -190,19 +223,29 @@ impl Sweep {
             Phase::Probe(connections) => (Purpose::Probe, f64::from(connections)),
             Phase::Climb(level) | Phase::Lower(level) => (Purpose::Climb, level),
             Phase::Bisect(level) => (Purpose::Bisect, level),
-            Phase::Lowest(level) | Phase::Highest(level) => (Purpose::Confirm, level),
+            Phase::Lowest(level) | Phase::Highest(level) | Phase::Before(level) => (Purpose::Confirm, level),
             Phase::Break(level) => (Purpose::Break, level),
             Phase::Surge(level) => (Purpose::Surge, level),
-            Phase::Descend(part) => {
-                (Purpose::Descend, below(self.config.kind, self.low?, *DESCENT.get(part)?))
-            }
+            Phase::Repeat(place) => (Purpose::Repeat, *self.repeats.as_ref()?.get(place)?),
+            Phase::Descend(part) => (Purpose::Descend, *self.descent.get(part)?),
+            Phase::Recheck => (Purpose::Recheck, *self.descent.first()?),
             Phase::Done => return None,
         };
         let closed = purpose == Purpose::Probe || self.config.kind == LoadKind::Connections;
         let load = if closed { StepLoad::Connections(level as u32) } else { StepLoad::ArrivalRate(level) };
         let seconds = self.seconds(purpose, level);
         let number = self.trials.len() + 1;
-        Some(Step { number, load, warm_up: warm_up(seconds), seconds, seed: self.seed(number), purpose })
+        // On the way down only the service itself can bring it back.
+        let reset = self.config.resets && purpose != Purpose::Descend;
+        Some(Step {
+            number,
+            load,
+            warm_up: warm_up(seconds),
+            seconds,
+            seed: self.seed(number),
+            purpose,
+            reset,
+        })
     }
 
     /// Where it matters, steps of slow services take longer: long enough for the requests that the limits need, but at
@@ -216,6 +259,11 @@ impl Sweep {
                 let needed = (samples.max(search::SAMPLES) as f64 / level).ceil();
                 needed.clamp(usual, 3.0 * usual)
             }
+            // Several short steps show what varies better than one long one.
+            Purpose::Repeat if self.config.kind.is_open() => {
+                (REPEAT_SAMPLES / level).ceil().clamp(usual / 2.0, usual)
+            }
+            Purpose::Repeat => usual / 2.0,
             _ => usual,
         }
     }
@@ -246,6 +294,15 @@ impl Sweep {
         }
     }
 
+    /// How many levels were void twice and never passed or failed.
+    fn void_levels(&self) -> usize {
+        let mut levels: Vec<f64> =
+            self.trials.iter().filter(|trial| is_up(trial)).map(|trial| trial.step.load.level()).collect();
+        levels.sort_by(f64::total_cmp);
+        levels.dedup();
+        levels.into_iter().filter(|level| matches!(self.count(*level), (0, 0, 2..))).count()
+    }
+
     /// Passes, failures and voids at a level, on the way up.
     pub(super) fn count(&self, level: f64) -> (usize, usize, usize) {
         let of = |wanted| {
@@ -262,13 +319,17 @@ impl Sweep {
 impl Sweep {
     fn advance(&mut self) -> Phase {
         let Some(last) = self.trials.last() else { return self.phase };
-        let (outcome, broken) = (last.judged.outcome, last.judged.broken.is_some());
-        let (achieved, goodput) = (last.result.achieved, last.result.goodput);
+        // A service that sheds load still works: higher rungs show what it keeps serving.
+        let outcome = last.judged.outcome;
+        let broken = last.judged.broken.is_some_and(|broken| broken != Broken::Rejects);
+        let goodput = last.result.goodput;
         let repeats = outcome == Outcome::Void && self.count(last.step.load.level()).2 < 2;
         match self.phase {
-            Phase::Probe(connections) => self.after_probe(connections, achieved.min(goodput)),
+            Phase::Probe(connections) => self.after_probe(connections, goodput),
+            Phase::Repeat(place) => self.after_repeat(place),
             Phase::Descend(part) => self.after_descent(part, outcome),
-            Phase::Surge(_) => Phase::Descend(0),
+            Phase::Recheck => Phase::Done,
+            Phase::Surge(_) => self.descend(),
             phase if repeats => phase,
             Phase::Climb(level) => self.after_rung(level, outcome, broken),
             Phase::Lower(level) => self.after_lower(level, outcome),
@@ -278,6 +339,7 @@ impl Sweep {
             }
             Phase::Lowest(_) | Phase::Highest(_) => self.confirm(),
             Phase::Break(_) => self.approach_break(),
+            Phase::Before(_) => self.repeat(),
             Phase::Done => Phase::Done,
         }
     }
@@ -412,7 +474,7 @@ impl Sweep {
     }
 
     /// Narrows down the level at which the service breaks.
-    fn approach_break(&self) -> Phase {
+    fn approach_break(&mut self) -> Phase {
         let (held, broke) = self.breaking();
         if let (Some(held), Some(broke)) = (held, broke)
             && let Some(middle) = between(self.config.kind, held, broke, BREAK_PRECISION)
@@ -420,7 +482,29 @@ impl Sweep {
         {
             return Phase::Break(middle);
         }
-        self.surge()
+        match self.missing_before() {
+            Some(level) => Phase::Before(level),
+            None => self.repeat(),
+        }
+    }
+
+    /// The level that must be tried before the overload, so that it can be compared with itself afterwards; `None` if
+    /// one near the capacity passed.
+    fn missing_before(&self) -> Option<f64> {
+        let low = self.low.filter(|_| self.high.is_some() && self.config.resets)?;
+        let level = below(self.config.kind, low, 0.9);
+        (self.passed_near(low).is_none() && self.count(level) == (0, 0, 0)).then_some(level)
+    }
+
+    /// A level a little below the capacity that passed and never failed.
+    fn passed_near(&self, low: f64) -> Option<f64> {
+        self.passed_at_most(low * DESCENT[0]).filter(|level| *level >= low * NEAR_CAPACITY)
+    }
+
+    /// The highest level up to `most` that passed and never failed.
+    fn passed_at_most(&self, most: f64) -> Option<f64> {
+        let levels = self.trials.iter().map(|trial| trial.step.load.level());
+        levels.filter(|level| *level <= most && matches!(self.count(*level), (1.., 0, _))).reduce(f64::max)
     }
 
     /// The highest level that held and, above it, the lowest that broke; with several trials at one level, the
@@ -437,7 +521,31 @@ impl Sweep {
         (held, above.reduce(f64::min))
     }
 
-    fn surge(&self) -> Phase {
+    /// Repeats levels near the knee, if the ladder shows where it is.
+    fn repeat(&mut self) -> Phase {
+        let levels = self.near_knee();
+        let blocks = (0..knee::REPEATS as u64).flat_map(|block| {
+            let mut block_levels = levels.clone();
+            Random::for_purpose(self.config.seed, ORDER + block).shuffle(&mut block_levels);
+            block_levels
+        });
+        self.repeats = Some(blocks.collect());
+        if levels.is_empty() { self.surge() } else { Phase::Repeat(0) }
+    }
+
+    fn near_knee(&self) -> Vec<f64> {
+        let most = self.breaking().0.zip(self.low);
+        let Some((most, _)) = most.filter(|_| self.repeats.is_none()) else { return Vec::new() };
+        let found = knee::find(&self.points(), &[]).filter(|knee| !knee.at_the_start && !knee.at_the_end);
+        found.map_or(Vec::new(), |knee| knee::levels_near(self.config.kind, knee.level, most))
+    }
+
+    fn after_repeat(&mut self, place: usize) -> Phase {
+        let last = self.repeats.as_ref().is_none_or(|levels| place + 1 >= levels.len());
+        if last { self.surge() } else { Phase::Repeat(place + 1) }
+    }
+
+    fn surge(&mut self) -> Phase {
         if self.low.is_none() {
             return Phase::Done;
         }
@@ -448,11 +556,21 @@ impl Sweep {
         // Not again if the last step was as good.
         let last = self.trials.last().filter(|trial| trial.judged.outcome == Outcome::Fail);
         let near = last.is_some_and(|trial| trial.step.load.level() * WELL_NEAR >= most);
-        if near { Phase::Descend(0) } else { Phase::Surge(most) }
+        if near { self.descend() } else { Phase::Surge(most) }
     }
 
-    /// At nine tenths of the capacity the service has [`RECOVERY`] seconds to recover. Below that, one step per level
-    /// finds the level that it holds.
+    /// Begins the way down: levels that passed before the overload, and never failed.
+    fn descend(&mut self) -> Phase {
+        let Some(low) = self.low else { return Phase::Done };
+        let first = self.passed_near(low).or_else(|| self.passed_at_most(low));
+        let lower = DESCENT[1..].iter().map(|share| self.passed_at_most(low * share));
+        self.descent = std::iter::once(first).chain(lower).flatten().collect();
+        self.descent.dedup();
+        if self.descent.is_empty() { Phase::Done } else { Phase::Descend(0) }
+    }
+
+    /// At the first level the service has [`RECOVERY`] seconds to recover. Below that, one step per level finds the level
+    /// that it holds. If it did not recover, a reset shows whether the overload or something else changed it.
     fn after_descent(&self, part: usize, outcome: Outcome) -> Phase {
         let here = self.trials.iter().rev().take_while(|trial| {
             trial.step.purpose == Purpose::Descend
@@ -463,9 +581,10 @@ impl Sweep {
         });
         let waited: f64 = here.map(|trial| trial.step.warm_up + trial.step.seconds).sum();
         match outcome {
-            Outcome::Pass => Phase::Done,
+            Outcome::Pass if part == 0 => Phase::Done,
             _ if part == 0 && waited < RECOVERY => Phase::Descend(0),
-            _ if part + 1 < DESCENT.len() => Phase::Descend(part + 1),
+            Outcome::Fail | Outcome::Void if part + 1 < self.descent.len() => Phase::Descend(part + 1),
+            _ if self.config.resets => Phase::Recheck,
             _ => Phase::Done,
         }
     }
@@ -476,7 +595,10 @@ const WELL_NEAR: f64 = 1.15;
 
 /// Whether a trial is usable as a result for a level reached from below.
 pub(super) fn is_up(trial: &FinishedStep) -> bool {
-    !matches!(trial.step.purpose, Purpose::Probe | Purpose::Surge | Purpose::Descend)
+    !matches!(
+        trial.step.purpose,
+        Purpose::Probe | Purpose::Repeat | Purpose::Surge | Purpose::Descend | Purpose::Recheck
+    )
 }
 
 /// Compares exactly: levels are rounded numbers that are reused, never computed in two ways.

@@ -7,35 +7,29 @@
 //! al., 2011) depends on the range that was measured and is a cross-check only. Does not judge
 //! steps.
 
-use rand_chacha::ChaCha8Rng;
-use rand_core::{RngCore, SeedableRng};
-
 use super::LevelRange;
 
-/// A step as a point of the curve.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
-    /// The level that was asked for.
-    pub level: f64,
-    /// Arrivals answered per second.
-    pub throughput: f64,
-    /// Mean response time in seconds; above zero.
-    pub response: f64,
-}
+mod point;
+
+mod repeats;
+
+pub use point::{Basis, Point};
+pub use repeats::{REPEATS, levels_near};
 
 /// Fewest levels from which a knee is named.
 pub const LEVELS_MIN: usize = 5;
-/// Number of bootstrap samples.
-const DRAWS: usize = 1_000;
 
 /// A knee.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Knee {
     /// The level of the greatest power.
     pub level: f64,
-    /// Contains 95 % of the knees of resampled steps (Efron's bootstrap), and reaches at least half way to the
-    /// neighbouring levels.
+    /// Where it lies, as `basis` says.
     pub interval: LevelRange,
+    /// What that rests on.
+    pub basis: Basis,
+    /// How often each level near it was tried, in random order; 1 without repeats.
+    pub repeats: usize,
     /// Whether the greatest power is at the highest level tried: the knee can be above it.
     pub at_the_end: bool,
     /// Whether it is at the lowest level tried: the knee can be below it.
@@ -44,31 +38,38 @@ pub struct Knee {
     pub kneedle: f64,
 }
 
-/// Finds it; `None` with fewer than [`LEVELS_MIN`] levels.
-pub fn find(points: &[Point], seed: u64) -> Option<Knee> {
+/// Finds it; `None` with fewer than [`LEVELS_MIN`] levels. `blocks` are repeats of the levels near it, each with every
+/// level once; none if they were not tried.
+pub fn find(points: &[Point], blocks: &[Vec<Point>]) -> Option<Knee> {
     let curve = fit(points);
     if curve.len() < LEVELS_MIN {
         return None;
     }
     let (position, level) = greatest_power(&curve)?;
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut drawn: Vec<f64> = (0..DRAWS).filter_map(|_| draw(points, &mut random)).collect();
-    drawn.sort_by(f64::total_cmp);
-    let rank = |share: f64| drawn.get(((drawn.len() as f64 - 1.0) * share).round() as usize).copied();
-    let near =
-        |other: Option<&Point>| other.map_or(level, |other| (other.level * curve[position].level).sqrt());
-    let low = near(position.checked_sub(1).and_then(|before| curve.get(before))).min(level);
-    let high = near(curve.get(position + 1)).max(level);
-    Some(Knee {
+    let (at_the_start, at_the_end) = (position == 0, position + 1 == curve.len());
+    let place = |at: usize| curve.get(at).map_or(level, |point| point.level);
+    let interval = LevelRange {
+        low: place(position.saturating_sub(1)).min(level),
+        high: place(position + 1).max(level),
+    };
+    let ladder = Knee {
         level,
-        interval: LevelRange {
-            low: rank(0.025).unwrap_or(low).min(low),
-            high: rank(0.975).unwrap_or(high).max(high),
-        },
-        at_the_end: position + 1 == curve.len(),
-        at_the_start: position == 0,
+        interval,
+        basis: Basis::Ladder,
+        repeats: 1,
+        at_the_end,
+        at_the_start,
         kneedle: kneedle(&curve),
-    })
+    };
+    let tested: Vec<f64> = curve.iter().map(|point| point.level).collect();
+    let repeated = repeats::find(blocks, &tested).filter(|_| !at_the_start && !at_the_end);
+    Some(repeated.map_or(ladder, |found| Knee {
+        level: found.level,
+        interval: found.interval,
+        basis: found.basis,
+        repeats: blocks.len(),
+        ..ladder
+    }))
 }
 
 /// One point per level, ascending, with monotone response times.
@@ -130,15 +131,6 @@ fn greatest_power(curve: &[Point]) -> Option<(usize, f64)> {
     Some((position, top.clamp(x[0].midpoint(x[1]), x[1].midpoint(x[2])).exp()))
 }
 
-/// The knee of a bootstrap sample: as many steps, drawn with replacement.
-fn draw(points: &[Point], random: &mut ChaCha8Rng) -> Option<f64> {
-    let drawn: Vec<Point> =
-        (0..points.len()).map(|_| points[(random.next_u64() % points.len() as u64) as usize]).collect();
-    let curve = fit(&drawn);
-    // A draw of three levels says nothing about a curve.
-    (curve.len() >= 3).then(|| greatest_power(&curve))?.map(|(_, level)| level)
-}
-
 /// Kneedle for a curve that rises ever faster: the point furthest below the diagonal, with both axes
 /// scaled to 0 to 1.
 fn kneedle(curve: &[Point]) -> f64 {
@@ -167,7 +159,7 @@ mod tests {
 
     #[test]
     fn the_knee_of_mm1_is_half_of_its_capacity() {
-        let knee = find(&mm1(&[0.15, 0.2, 0.27, 0.37, 0.5, 0.67, 0.91]), 1).unwrap();
+        let knee = find(&mm1(&[0.15, 0.2, 0.27, 0.37, 0.5, 0.67, 0.91]), &[]).unwrap();
         assert!((knee.level - 500.0).abs() < 25.0, "{knee:?}");
         assert!(knee.interval.low <= 500.0 && knee.interval.high >= 500.0, "{knee:?}");
         assert!(!knee.at_the_end);
@@ -176,9 +168,9 @@ mod tests {
 
     #[test]
     fn a_curve_that_has_not_bent_has_its_knee_at_its_end() {
-        assert!(find(&mm1(&[0.01, 0.02, 0.03, 0.04, 0.05]), 1).unwrap().at_the_end);
-        assert_eq!(find(&mm1(&[0.1, 0.2, 0.3, 0.4]), 1), None);
-        assert!(find(&mm1(&[0.6, 0.7, 0.8, 0.9, 0.95]), 1).unwrap().at_the_start);
+        assert!(find(&mm1(&[0.01, 0.02, 0.03, 0.04, 0.05]), &[]).unwrap().at_the_end);
+        assert_eq!(find(&mm1(&[0.1, 0.2, 0.3, 0.4]), &[]), None);
+        assert!(find(&mm1(&[0.6, 0.7, 0.8, 0.9, 0.95]), &[]).unwrap().at_the_start);
     }
 
     #[test]
@@ -205,10 +197,10 @@ mod tests {
                     .map(|(position, response)| Point { level: level(position), throughput: level(position), response: *response })
                     .collect()
             };
-            let knee = find(&points(1.0), 1).unwrap();
+            let knee = find(&points(1.0), &[]).unwrap();
             prop_assert!(knee.interval.low <= knee.level && knee.level <= knee.interval.high);
             prop_assert!(knee.interval.low >= 1.0 - 1e-9);
-            let scaled = find(&points(scale), 1).unwrap();
+            let scaled = find(&points(scale), &[]).unwrap();
             prop_assert!((scaled.level / scale / knee.level - 1.0).abs() < 1e-6);
         }
     }

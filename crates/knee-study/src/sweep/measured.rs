@@ -3,11 +3,13 @@
 //! Does not judge; [`super::rule`] does.
 
 use knee_core::estimate::Distribution;
-use knee_core::outcome::Outcome;
+use knee_core::outcome::{Fault, Outcome};
 use knee_core::record::{Ending, Point, Run};
-use knee_core::tally::Accounting;
+use knee_core::tally::{Accounting, EndpointTally, OutcomeTally};
 use knee_core::unit::Nanos;
 use knee_core::validity::{Validity, Warning};
+
+use super::bound::ProgramUse;
 
 /// What a step measured. Rates are in the unit of the sweep's levels where they count arrivals
 /// (`offered`, `achieved`), and in requests per second otherwise.
@@ -19,17 +21,20 @@ pub struct StepResult {
     pub took: f64,
     /// Arrivals per second that came due while it was measured, counted.
     pub offered: f64,
-    /// Arrivals per second that were answered in that time, whatever the outcome of the response.
+    /// Arrivals per second that were answered in that time, whatever the outcome of the response. Only shows whether the
+    /// service keeps up; what it serves is `goodput`.
     pub achieved: f64,
     /// The same, of those answered ok.
     pub goodput: f64,
+    /// Requests that the service turned away: with status 429 or 5xx, or by refusing or closing the connection.
+    pub rejected: u64,
     /// Requests per arrival: 1 unless a script makes more.
     pub requests_per_arrival: f64,
     /// The request accounting of all measured requests.
     pub books: Accounting,
-    /// Response times.
+    /// Response times of the requests that did not fail with an error: a rejection is fast, and no service.
     pub response: Distribution,
-    /// Service times.
+    /// Service times of the same requests.
     pub service: Distribution,
     /// Seconds since the start, and arrivals in flight or waiting then.
     pub waiting: Vec<(f64, f64)>,
@@ -47,8 +52,13 @@ pub struct StepResult {
     /// CPU seconds that the target used during the step, if measured.
     pub cpu: Option<f64>,
     /// Share of this machine's CPUs, 0 to 1, that was busy with anything while it was measured; `None` if the platform
-    /// does not report it.
+    /// does not report it. The caller can replace it by the share of the CPUs that the service can use.
     pub host_busy: Option<f64>,
+    /// The programs of this machine that used the most CPU time, most first; empty if they were not looked at.
+    pub programs: Vec<ProgramUse>,
+    /// How late the generator sent a request and read its response, in seconds: the sum of both at p90. `None` if it
+    /// could not be measured.
+    pub generator_delay: Option<f64>,
     /// Whether it was ended early.
     pub interrupted: bool,
     /// The name of its record, if it was kept.
@@ -60,10 +70,11 @@ impl StepResult {
     ///
     /// Rates count the requests that came due and those that were answered within the measured time, even if the
     /// answered ones were due earlier. A service that keeps up but takes a second per response therefore achieves the
-    /// whole offered rate. The caller sets `took`, `cpu` and `record`.
+    /// whole offered rate. The caller sets `took`, `cpu`, `programs` and `record`.
     pub fn of(run: &Run, requests_per_arrival: f64) -> Self {
         let window = Window::of(run);
-        let tally = run.measured.all();
+        let all = run.measured.all();
+        let tally = without_errors(&all);
         let arrivals = |requests: f64| requests / requests_per_arrival;
         let per_second = |count: f64| if window.seconds > 0.0 { count / window.seconds } else { 0.0 };
         let left_over =
@@ -78,6 +89,7 @@ impl StepResult {
             offered: per_second((arrivals(answered + given_up) + left_over).max(0.0)),
             achieved: per_second(arrivals(answered)),
             goodput: per_second(arrivals(ok)),
+            rejected: rejected(&all),
             requests_per_arrival,
             books: run.measured.accounting(),
             response: Distribution::response(&tally),
@@ -90,6 +102,8 @@ impl StepResult {
             reasons: run.validity.warnings.clone(),
             cpu: None,
             host_busy: window.host_busy(),
+            programs: Vec::new(),
+            generator_delay: generator_delay(run),
             interrupted: matches!(run.ending, Ending::Interrupted | Ending::Aborted | Ending::Truncated),
             record: None,
         }
@@ -109,6 +123,25 @@ impl StepResult {
         if answered == 0 { 0.0 } else { failed as f64 / answered as f64 }
     }
 
+    /// Whether the service turned requests away and hardly one failed otherwise.
+    pub fn failed_by_rejection(&self) -> bool {
+        let failures = [Outcome::HttpError, Outcome::TransportError, Outcome::Timeout];
+        let failed: u64 = failures.iter().map(|outcome| self.books.count(*outcome)).sum();
+        self.rejected > 0 && self.rejected as f64 >= REJECTIONS_MIN * failed as f64
+    }
+
+    /// The shortest time, in seconds, that is mostly the service's in this step: a tenth of it at most is the generator's
+    /// delay. `None` if the delay is unknown.
+    pub fn resolution(&self) -> Option<f64> {
+        Some(self.generator_delay? / DELAY_MAX)
+    }
+
+    /// Whether responses took so much longer than the generator's delay that the delay cannot be the cause.
+    pub fn is_slow_by_itself(&self) -> bool {
+        let slow = self.response.all().quantile(0.9).map(Nanos::as_secs_f64);
+        slow.zip(self.resolution()).is_some_and(|(slow, resolution)| slow >= resolution)
+    }
+
     /// Mean response time in seconds; a lower bound when requests did not end.
     pub fn response_mean(&self) -> Option<f64> {
         self.response.all().mean().map(|nanos| nanos / 1e9)
@@ -118,6 +151,35 @@ impl StepResult {
     pub fn service_mean(&self) -> Option<f64> {
         self.service.all().mean().map(|nanos| nanos / 1e9)
     }
+}
+
+/// A delay of the generator up to this share of a response time is not what made it long. A judgement: the same as for
+/// the median in the validity check.
+const DELAY_MAX: f64 = 0.1;
+
+fn generator_delay(run: &Run) -> Option<f64> {
+    let generator = &run.validity.diagnostics.generator;
+    let [sent, read] = [generator.lag?, generator.loop_lag?].map(|delay| delay.p90.as_secs_f64());
+    Some(sent + read)
+}
+
+/// From this share of rejections among the failures on, requests fail because the service turns them away. A judgement.
+const REJECTIONS_MIN: f64 = 0.9;
+
+/// The requests that did not fail with an error: answered ok, or not answered in time.
+pub fn without_errors(tally: &EndpointTally) -> EndpointTally {
+    let mut rest = tally.clone();
+    for outcome in [Outcome::HttpError, Outcome::TransportError] {
+        rest.outcomes[outcome as usize] = OutcomeTally::default();
+    }
+    rest
+}
+
+/// Requests that the service turned away.
+fn rejected(tally: &EndpointTally) -> u64 {
+    let statuses = tally.status.iter().filter(|(status, _)| *status == 429 || *status >= 500);
+    let refusals = tally.faults.iter().filter(|one| matches!(one.fault, Fault::Refused | Fault::ClosedEarly));
+    statuses.map(|(_, count)| count).sum::<u64>() + refusals.map(|one| one.count).sum::<u64>()
 }
 
 /// The intervals of a run between the end of its warm-up and the last planned arrival.

@@ -45,7 +45,7 @@ pub enum Miss {
         /// What was measured.
         held: Held,
     },
-    /// The number of requests in flight and waiting kept growing.
+    /// The number of requests in flight and waiting grew during the step.
     Backlog {
         /// Lower bound of the growth per second.
         per_second: f64,
@@ -57,10 +57,12 @@ pub enum Miss {
 /// How a service is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// It does not keep up: the backlog grows as long as the load lasts.
+    /// It does not keep up: the backlog grows during the step.
     Backlog,
     /// More than 5 % of the requests fail.
     Errors,
+    /// The service turns away more than 5 % of the requests, and serves as many as under lower load.
+    Rejects,
     /// It does less than under lower load.
     Collapse,
 }
@@ -69,8 +71,9 @@ impl Broken {
     /// In words.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::Backlog => "the backlog keeps growing",
+            Self::Backlog => "the backlog grows during the step",
             Self::Errors => "over 5 % of requests fail",
+            Self::Rejects => "over 5 % of requests are rejected",
             Self::Collapse => "goodput falls under more load",
         }
     }
@@ -118,7 +121,7 @@ pub fn judge(config: &Config, result: &StepResult, context: Context) -> Judged {
         .chain(config.slos.iter().filter_map(|slo| limit(*slo, result)))
         .collect();
     let collapse = result.goodput < COLLAPSE * context.goodput_below;
-    let broken = broken(&misses, collapse);
+    let broken = broken(&misses, collapse, result.failed_by_rejection());
     let failed = !misses.is_empty() || collapse;
     let void = void(result, context, failed);
     let outcome = match (void.is_empty(), failed) {
@@ -157,10 +160,10 @@ fn limit(slo: Slo, result: &StepResult) -> Option<Miss> {
     (!held.kept).then_some(Miss::Slo { slo, held })
 }
 
-fn broken(misses: &[Miss], collapse: bool) -> Option<Broken> {
+fn broken(misses: &[Miss], collapse: bool, by_rejection: bool) -> Option<Broken> {
     let is = |test: fn(&Miss) -> bool| misses.iter().any(test);
     if is(|miss| matches!(miss, Miss::Errors { share } if *share > BROKEN_ERRORS)) {
-        Some(Broken::Errors)
+        Some(if by_rejection && !collapse { Broken::Rejects } else { Broken::Errors })
     } else if collapse {
         Some(Broken::Collapse)
     } else if is(|miss| matches!(miss, Miss::Achieved { .. } | Miss::Backlog { .. } | Miss::Silence)) {
@@ -175,20 +178,32 @@ const WORTHLESS: [&str; 3] = ["books", "area", "intervals"];
 /// Validity rules about the target or the whole sweep, not about lateness of the generator.
 const NOT_OF_THE_STEP: [&str; 5] = ["damaged", "debug_build", "no_answer", "nothing_measured", "truncated"];
 
+/// Validity rules about a late generator.
+const LATE: [&str; 5] = ["lag", "loop_lag", "rate", "run_delay", "worker_cpu"];
+
 /// Why a step is void.
 ///
 /// A late generator makes response times longer and never shorter, because they count from when a request was due. So
-/// a step that passes despite a late generator has passed; if it fails, the generator might be the cause.
+/// a step that passes despite a late generator has passed. If it fails, the generator might be the cause, unless
+/// responses took ten times as long as the generator was late.
 fn void(result: &StepResult, context: Context, failed: bool) -> Vec<String> {
+    let explains = |code: &str| !(LATE.contains(&code) && result.is_slow_by_itself());
     let counts = |reason: &&Warning| {
         let code = reason.code.as_str();
-        reason.validity == Validity::Invalid
-            && (WORTHLESS.contains(&code) || (failed && !NOT_OF_THE_STEP.contains(&code)))
+        let of_step = failed && !NOT_OF_THE_STEP.contains(&code) && explains(code);
+        reason.validity == Validity::Invalid && (WORTHLESS.contains(&code) || of_step)
     };
     let mut why: Vec<String> =
         result.reasons.iter().filter(counts).map(|reason| reason.message.clone()).collect();
     why.extend(capped(result, context).filter(|_| failed));
     why
+}
+
+/// Whether a step is void because the generator was late.
+pub fn is_void_by_lateness(judged: &Judged, result: &StepResult) -> bool {
+    let late =
+        |reason: &Warning| reason.validity == Validity::Invalid && LATE.contains(&reason.code.as_str());
+    judged.outcome == Outcome::Void && result.reasons.iter().any(late)
 }
 
 /// Up to this multiple of the service time at the lowest load, the service counts as equally fast.

@@ -7,9 +7,10 @@ use std::str::FromStr;
 
 use knee_core::estimate::{Distribution, samples_needed};
 use knee_core::unit::Nanos;
+use serde::Serialize;
 
 /// A limit on response time (done - due).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Slo {
     /// The statistic that is compared with the limit.
     pub statistic: Statistic,
@@ -18,7 +19,7 @@ pub struct Slo {
 }
 
 /// A statistic of a distribution of times.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Statistic {
     /// A quantile, 0 to below 1.
     Quantile(f64),

@@ -2,11 +2,14 @@
 //!
 //! Does not choose a step; [`super::course`] does.
 
+use serde::{Deserialize, Serialize};
+
 use super::measured::StepResult;
 use super::rule::Judged;
 
 /// Purpose of a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Purpose {
     /// A short closed load that shows where the ladder should begin.
     Probe,
@@ -18,10 +21,14 @@ pub enum Purpose {
     Confirm,
     /// Between the highest level that the service withstood and the lowest at which it broke.
     Break,
+    /// A level near the knee, once more, in random order.
+    Repeat,
     /// Far above the capacity, to see whether the service recovers.
     Surge,
-    /// Below the capacity again.
+    /// A level that passed on the way up, after the overload.
     Descend,
+    /// The same level after the service was reset.
+    Recheck,
 }
 
 impl Purpose {
@@ -33,14 +40,17 @@ impl Purpose {
             Self::Bisect => "bisect",
             Self::Confirm => "confirm",
             Self::Break => "break",
+            Self::Repeat => "repeat",
             Self::Surge => "surge",
             Self::Descend => "descend",
+            Self::Recheck => "recheck",
         }
     }
 }
 
 /// The load of a step.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StepLoad {
     /// Poisson arrivals per second.
     ArrivalRate(f64),
@@ -59,7 +69,7 @@ impl StepLoad {
 }
 
 /// A step to run.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// 1 for the first.
     pub number: usize,
@@ -73,6 +83,8 @@ pub struct Step {
     pub seed: u64,
     /// Why.
     pub purpose: Purpose,
+    /// Whether the service must be reset before it.
+    pub reset: bool,
 }
 
 /// A step that was run.

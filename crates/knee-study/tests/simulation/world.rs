@@ -296,6 +296,7 @@ fn measured(ok: &[f64], failed: u64, given_up: u64) -> Measured {
         warnings: Vec::new(),
         steady: None,
         kept_up: None,
+        host_busy: None,
         record: None,
         placement: Placement::default(),
     }

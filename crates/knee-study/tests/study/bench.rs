@@ -98,6 +98,7 @@ pub fn result(figures: &[(Metric, f64)]) -> TrialResult {
         warnings: Vec::new(),
         steady: Some(true),
         kept_up: None,
+        host_busy: None,
         times: None,
         responses: None,
         record: None,

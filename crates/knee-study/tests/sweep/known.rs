@@ -1,8 +1,9 @@
 //! Services with a known limit: c workers that take S seconds complete c / S requests per second.
 
 use knee_study::sweep::conclusion::{LevelEstimate, Recovery};
+use knee_study::sweep::knee::{Basis, Knee};
 use knee_study::sweep::rule::Broken;
-use knee_study::sweep::{Ladder, LevelRange, LoadKind, Report};
+use knee_study::sweep::{Ladder, LevelRange, LoadKind, Purpose, Report};
 
 use crate::server::{Law, Service, config, sweep};
 
@@ -64,14 +65,63 @@ fn ten_sweeps_of_one_service_agree() {
     }
 }
 
+/// Mean response time of M/M/c with workers of `time` seconds at `rate` per second (Erlang's C).
+fn response(workers: usize, time: f64, rate: f64) -> f64 {
+    let offered = rate * time;
+    let utilisation = offered / workers as f64;
+    let blocked = (1..=workers).fold(1.0, |b, k| offered * b / (k as f64 + offered * b));
+    let waits = blocked / (1.0 - utilisation * (1.0 - blocked));
+    time + waits * time / (workers as f64 * (1.0 - utilisation))
+}
+
+/// Where throughput over response time is greatest.
+fn true_knee(workers: usize, time: f64) -> f64 {
+    let limit = workers as f64 / time;
+    let rates = (1..1_000).map(|step| limit * f64::from(step) / 1_000.0);
+    let power = |rate: f64| rate / response(workers, time, rate);
+    rates.max_by(|a, b| power(*a).total_cmp(&power(*b))).unwrap()
+}
+
 #[test]
-fn the_knee_of_one_exponential_worker_is_half_of_its_limit() {
-    for seed in 1..=3 {
-        let mut service = Service::new(1, 2e-3, Law::Exponential);
-        let knee = sweep(&config(seed), &mut service).knee.unwrap();
-        assert!(knee.interval.low <= 250.0 && knee.interval.high >= 250.0, "seed {seed}: {knee:?}");
-        assert!(is_within(knee.level, 250.0, 0.35), "seed {seed}: {knee:?}");
+fn the_knee_lies_in_its_interval_and_the_interval_is_narrower_than_two_rungs() {
+    for (workers, time) in [(1, 2e-3), (4, 5e-3), (16, 10e-3)] {
+        let truth = true_knee(workers, time);
+        let knees: Vec<Knee> = (1..=20)
+            .map(|seed| {
+                sweep(&config(seed), &mut Service::new(workers, time, Law::Exponential)).knee.unwrap()
+            })
+            .collect();
+        let held = knees.iter().filter(|knee| knee.interval.low <= truth && truth <= knee.interval.high);
+        assert!(held.count() >= 19, "{workers} workers, truth {truth}: {knees:?}");
+        for knee in &knees {
+            assert!(knee.basis != Basis::Ladder && knee.repeats == 3, "{knee:?}");
+            assert!(is_within(knee.level, truth, 0.35), "{workers} workers, truth {truth}: {knee:?}");
+        }
+        let mut widths: Vec<f64> = knees.iter().map(|knee| knee.interval.high / knee.interval.low).collect();
+        widths.sort_by(f64::total_cmp);
+        // Two rungs are 1.35 x 1.35 = 1.82 apart.
+        assert!(widths[10] < 1.6, "{workers} workers: {widths:?}");
     }
+}
+
+#[test]
+fn levels_near_the_knee_are_repeated_in_an_order_that_is_not_theirs() {
+    let report = sweep(&config(1), &mut Service::new(4, 5e-3, Law::Exponential));
+    let repeats: Vec<f64> = report
+        .trials
+        .iter()
+        .filter(|trial| trial.step.purpose == Purpose::Repeat)
+        .map(|trial| trial.step.load.level())
+        .collect();
+    assert_eq!(repeats.len(), 15, "{repeats:?}");
+    let blocks: Vec<&[f64]> = repeats.chunks(5).collect();
+    let mut sorted: Vec<Vec<f64>> = blocks.iter().map(|block| block.to_vec()).collect();
+    for block in &mut sorted {
+        block.sort_by(f64::total_cmp);
+    }
+    assert!(sorted.windows(2).all(|pair| pair[0] == pair[1]), "each block has every level: {blocks:?}");
+    assert!(blocks.iter().any(|block| *block != sorted[0]), "{blocks:?}");
+    assert!(blocks.windows(2).any(|pair| pair[0] != pair[1]), "{blocks:?}");
 }
 
 #[test]

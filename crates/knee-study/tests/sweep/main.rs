@@ -10,4 +10,6 @@ mod laws;
 
 mod server;
 
+mod shedding;
+
 mod trouble;

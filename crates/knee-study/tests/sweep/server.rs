@@ -12,6 +12,7 @@ use knee_core::tally::{Accounting, EndpointTally};
 use knee_core::unit::Nanos;
 use knee_core::validity::{Validity, Warning};
 use knee_study::sweep::conclusion::Facts;
+use knee_study::sweep::measured::without_errors;
 use knee_study::sweep::{Config, Ladder, LoadKind, Report, Step, StepLoad, StepResult, Sweep};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
@@ -36,10 +37,18 @@ pub struct Service {
     pub tips_over_at: Option<usize>,
     /// Requests beyond so many in the service are refused with an error.
     pub refuses_above: Option<usize>,
+    /// Share of the requests, 0 to 1, that it does and then answers with an error.
+    pub fails: f64,
+    /// Share by which each request that it did makes all later ones slower: data that grow.
+    pub slows: f64,
+    /// Requests that it did since it was new or reset.
+    pub done: u64,
     /// Whether it has.
     pub tipped: bool,
     /// Arrivals per second that the generator can send; beyond, it is late.
     pub generator: Option<f64>,
+    /// By so many seconds the generator is late in every step.
+    pub late: Option<f64>,
 }
 
 impl Service {
@@ -51,8 +60,12 @@ impl Service {
             crosstalk: 0.0,
             tips_over_at: None,
             refuses_above: None,
+            fails: 0.0,
+            slows: 0.0,
+            done: 0,
             tipped: false,
             generator: None,
+            late: None,
         }
     }
 
@@ -62,13 +75,21 @@ impl Service {
     }
 
     pub fn measure(&mut self, step: &Step, config: &Config) -> StepResult {
+        if step.reset {
+            (self.tipped, self.done) = (false, 0);
+        }
         let cap = match step.load {
             StepLoad::ArrivalRate(_) => config.in_flight_max,
             StepLoad::Connections(count) => count,
         };
         let mut run = Run::new(step, cap as usize);
         run.simulate(self);
-        run.result(step, self.generator)
+        let mut result = run.result(step, self.generator);
+        if self.late.is_some() {
+            result.generator_delay = self.late;
+            invalidate(&mut result, "run_delay", "CPU waits delayed reading of responses");
+        }
+        result
     }
 }
 
@@ -83,6 +104,7 @@ pub fn config(seed: u64) -> Config {
         errors_max: 0.001,
         precision: 0.05,
         in_flight_max: 1_000,
+        resets: false,
         seconds_max: None,
         seed,
     }
@@ -134,6 +156,8 @@ struct Run {
     outside: VecDeque<f64>,
     /// In the service, waiting for a worker.
     queue: VecDeque<Request>,
+    /// Connections of a closed load that were turned away; they try again when a request is done.
+    turned_away: usize,
     /// Workers at work: when they are done, and with what (its bits, because heaps want an order).
     busy: BinaryHeap<Reverse<(At, u64, u64)>>,
     in_service_max: usize,
@@ -153,6 +177,7 @@ impl Run {
             end: step.warm_up + step.seconds,
             outside: VecDeque::new(),
             queue: VecDeque::new(),
+            turned_away: 0,
             busy: BinaryHeap::new(),
             in_service_max: 0,
             tally: EndpointTally::default(),
@@ -162,9 +187,12 @@ impl Run {
         }
     }
 
+    fn uniform(&mut self) -> f64 {
+        ((self.random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
+    }
+
     fn exponential(&mut self) -> f64 {
-        let uniform = ((self.random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
-        -uniform.ln()
+        -self.uniform().ln()
     }
 
     fn simulate(&mut self, service: &mut Service) {
@@ -225,6 +253,7 @@ impl Run {
             let request = Request { due, sent: now };
             if service.refuses_above.is_some_and(|most| self.in_service() >= most) {
                 self.answer(request, now, Outcome::HttpError);
+                self.turned_away += usize::from(matches!(self.load, StepLoad::Connections(_)));
                 continue;
             }
             self.queue.push_back(request);
@@ -237,17 +266,22 @@ impl Run {
             let draw = if service.law == Law::Fixed { 1.0 } else { self.exponential() };
             let slower = 1.0 + service.crosstalk * self.in_service() as f64;
             let tipped = if service.tipped { 2.0 } else { 1.0 };
-            let done = now + draw * service.time * slower * tipped;
+            let grown = 1.0 + service.slows * service.done as f64;
+            service.done += 1;
+            let done = now + draw * service.time * slower * tipped * grown;
             self.busy.push(Reverse((At(done), request.due.to_bits(), request.sent.to_bits())));
         }
     }
 
     fn depart(&mut self, service: &mut Service) {
         let Some(Reverse((At(now), due, sent))) = self.busy.pop() else { return };
-        self.answer(Request { due: f64::from_bits(due), sent: f64::from_bits(sent) }, now, Outcome::Ok);
+        let fails = service.fails > 0.0 && self.uniform() < service.fails;
+        let outcome = if fails { Outcome::HttpError } else { Outcome::Ok };
+        self.answer(Request { due: f64::from_bits(due), sent: f64::from_bits(sent) }, now, outcome);
         service.tipped &= self.in_service() > 0;
         if matches!(self.load, StepLoad::Connections(_)) {
-            self.outside.push_back(now);
+            let again = std::mem::take(&mut self.turned_away) + 1;
+            self.outside.extend(std::iter::repeat_n(now, again));
         }
         self.send(now, service);
     }
@@ -281,16 +315,18 @@ impl Run {
     fn result(&self, step: &Step, generator: Option<f64>) -> StepResult {
         let [ok, error] = self.answered.map(|count| count as f64 / step.seconds);
         let left_over = (self.left_over() - self.left_over_before) / step.seconds;
+        let accepted = without_errors(&self.tally);
         let mut result = StepResult {
             seconds: step.seconds,
             took: step.seconds + step.warm_up,
             offered: ok + error + left_over,
             achieved: ok + error,
             goodput: ok,
+            rejected: self.tally.accounting().count(Outcome::HttpError),
             requests_per_arrival: 1.0,
             books: Accounting { planned: self.tally.planned, ..self.tally.accounting() },
-            response: Distribution::response(&self.tally),
-            service: Distribution::service(&self.tally),
+            response: Distribution::response(&accepted),
+            service: Distribution::service(&accepted),
             waiting: self.waiting.clone(),
             in_flight_max: self.in_service_max as u64,
             in_flight_cap: self.cap as u64,
@@ -299,6 +335,8 @@ impl Run {
             reasons: Vec::new(),
             cpu: None,
             host_busy: None,
+            programs: Vec::new(),
+            generator_delay: None,
             interrupted: false,
             record: None,
         };
@@ -315,11 +353,16 @@ fn slow_down(result: &mut StepResult, most: f64) {
     for (position, (_, waiting)) in result.waiting.iter_mut().enumerate() {
         *waiting += grows * result.seconds * (position + 1) as f64 / 10.0;
     }
-    (result.achieved, result.goodput, result.state) = (most, most, Validity::Invalid);
+    (result.achieved, result.goodput) = (most, most);
+    invalidate(result, "worker_cpu", "a worker of knee used over 90 % of its CPU");
+}
+
+fn invalidate(result: &mut StepResult, code: &str, message: &str) {
+    result.state = Validity::Invalid;
     result.reasons.push(Warning {
-        code: "worker_cpu".to_owned(),
+        code: code.to_owned(),
         validity: Validity::Invalid,
-        message: "a worker of knee used over 90 % of its CPU".to_owned(),
+        message: message.to_owned(),
         hint: String::new(),
     });
 }

@@ -78,6 +78,9 @@ pub struct LadderFlags {
     /// Time limit of the sweep; knee starts no step that would exceed it
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub max_time: Option<String>,
+    /// Command that resets the service; a shell runs it before each step, outside the measured time
+    #[arg(long, value_name = "COMMAND")]
+    pub reset: Option<String>,
     /// Limit of requests in flight or, for a script, of VUs [default: 1000; script: 200]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub in_flight: Option<String>,
@@ -159,6 +162,9 @@ pub struct SweepOutputFlags {
     /// Unit of times in text [default: chosen to fit]
     #[arg(short = 'u', long, value_name = "UNIT", value_parser = unit())]
     pub time_unit: Option<Unit>,
+    /// Go on with the newest sweep of this target that has the same flags, after its last saved step
+    #[arg(long)]
+    pub resume: bool,
     /// Do not print each step
     #[arg(short = 'q', long)]
     pub quiet: bool,

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 
 use knee_core::clock;
 use knee_core::validity::Validity;
+use knee_driver::cpu_use::CpuWatch;
 use knee_driver::process;
-use knee_driver::sweep::climb;
+use knee_driver::sweep::{Surroundings as Around, climb};
 use knee_engine::control::{Control, Request};
 use knee_engine::host;
 use knee_report::SweepView;
@@ -30,6 +31,8 @@ use crate::settings::{Surroundings, target};
 use crate::signals;
 
 mod loader;
+
+mod saved;
 
 mod script;
 
@@ -65,15 +68,21 @@ pub fn sweep(args: &SweepArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     process::check(&settings.pids).map_err(driver_failed)?;
     if script {
         let mut loader = script::ScriptLoader::begin(args, &settings, narrate)?;
-        return conduct(&settings, &mut loader, narrate);
+        return conduct(args, &settings, &mut loader, narrate);
     }
     let load = settings::load(args, &settings, &surroundings).map_err(refused)?;
     target::probe(&load.targets, &load.http).map_err(refused)?;
     let mut loader = url::UrlLoader::new(load, &settings).map_err(refused)?;
-    conduct(&settings, &mut loader, narrate)
+    conduct(args, &settings, &mut loader, narrate)
 }
 
-fn conduct(settings: &SweepSettings, loader: &mut dyn Loader, narrate: fn(&str)) -> Result<Exit, Failed> {
+fn conduct(
+    args: &SweepArgs,
+    settings: &SweepSettings,
+    loader: &mut dyn Loader,
+    narrate: fn(&str),
+) -> Result<Exit, Failed> {
+    let mut saved = saved::open(args, &settings.config, &loader.title(), narrate)?;
     let mut sinks = Sinks::open(settings).map_err(refused)?;
     let control = Control::new();
     let _signals =
@@ -85,19 +94,33 @@ fn conduct(settings: &SweepSettings, loader: &mut dyn Loader, narrate: fn(&str))
         started: clock::wall(),
         co_located: loader.co_located(),
     };
+    let here = about.co_located == Some(true) || !settings.pids.is_empty();
+    let watch = here.then(|| CpuWatch::new(&settings.pids));
+    let facts = facts(settings, watch.as_ref());
+    let mut advice = advise(&about, facts);
     let mut observe = |sweep: &Sweep| {
-        if let Some(trial) = sweep.trials().last().filter(|_| settings.progress) {
+        let Some(trial) = sweep.trials().last() else { return };
+        if settings.progress {
             narrate(&text::step_line(trial, settings.config.kind, sweep.left(), settings.time_unit));
         }
+        if let Some(line) = advice(sweep) {
+            narrate(&line);
+        }
+    };
+    let around = Around {
+        pids: &settings.pids,
+        watch: watch.as_ref(),
+        reset: settings.reset.as_deref(),
+        saved: saved.as_mut().map(|saved| &mut saved.steps),
     };
     let presence = Presence::announce(narrate);
-    let (sweep, fault) = climb(&settings.config, &settings.pids, loader, &control, &mut observe);
+    let (sweep, fault) = climb(&settings.config, around, loader, &control, &mut observe);
     drop(presence);
     if control.request() != Request::Run {
-        narrate("interrupted: the result covers the steps so far");
+        narrate("interrupted: the result covers the steps so far; --resume continues");
     }
     let fault = fault.map(driver_failed).or(loader.end().err());
-    let report = sweep.conclude(facts(settings, &about));
+    let report = sweep.conclude(facts);
     // What was measured before something failed is reported all the same.
     if fault.is_none() || !report.trials.is_empty() {
         write(settings, &report, &about, &mut sinks).map_err(failed)?;
@@ -105,9 +128,22 @@ fn conduct(settings: &SweepSettings, loader: &mut dyn Loader, narrate: fn(&str))
     fault.map_or_else(|| Ok(exit_of(&report)), Err)
 }
 
-fn facts(settings: &SweepSettings, about: &About) -> Facts {
-    let cores = (!settings.pids.is_empty()).then(|| f64::from(about.machine.cores));
-    Facts { cores, assumptions: settings.assumptions }
+fn facts(settings: &SweepSettings, watch: Option<&CpuWatch>) -> Facts {
+    Facts {
+        cores: watch.and_then(CpuWatch::cores),
+        shared_cpus: watch.and_then(CpuWatch::shared),
+        assumptions: settings.assumptions,
+    }
+}
+
+/// Says once, as soon as a step is void because the generator was late, what can be done about it.
+fn advise(about: &About, facts: Facts) -> impl FnMut(&Sweep) -> Option<String> {
+    let (about, mut said) = (about.clone(), false);
+    move |sweep| {
+        let advice = text::advice(&sweep.conclude(facts), &about).filter(|_| !said);
+        said |= advice.is_some();
+        advice
+    }
 }
 
 fn write(settings: &SweepSettings, report: &Report, about: &About, sinks: &mut Sinks) -> Result<(), Problem> {

@@ -195,7 +195,7 @@ fn saturation(json: &Path) -> Result<f64, Stop> {
     let text = std::fs::read(json).map_err(|_| unreadable("is missing"))?;
     let document: Value = serde_json::from_slice(&text).map_err(|_| unreadable("is not JSON"))?;
     document
-        .pointer("/saturation/throughput")
+        .pointer("/saturation/goodput")
         .and_then(Value::as_f64)
         .ok_or_else(|| unreadable("names no saturation throughput"))
 }

@@ -42,6 +42,8 @@ pub struct SweepSettings {
     pub assumptions: Option<Assumptions>,
     /// Processes whose CPU time is measured.
     pub pids: Vec<u32>,
+    /// The command that resets the service, if it can be.
+    pub reset: Option<String>,
     /// Form of the result.
     pub format: SweepFormat,
     /// File for the result; stdout without one.
@@ -81,6 +83,7 @@ pub fn settings(args: &SweepArgs, surroundings: &Surroundings) -> Result<SweepSe
         workers: workers(args.ladder.workers.as_deref(), surroundings.cpus)?,
         assumptions: assumptions(&args.worth)?,
         pids: args.rules.pids.clone(),
+        reset: args.ladder.reset.clone(),
         format: output.output_format.unwrap_or_default(),
         file: output.output.clone(),
         json: output.json.clone(),
@@ -134,6 +137,7 @@ fn config(flags: &LadderFlags, rules: &RuleFlags, script: bool) -> Result<Config
         errors_max: rules.errors.as_deref().map_or(Ok(0.001), |text| share("--errors", text))?,
         precision: rules.precision.as_deref().map_or(Ok(0.05), |text| share("--precision", text))?.max(0.005),
         in_flight_max: in_flight as u32,
+        resets: reset(flags.reset.as_deref())?,
         seconds_max: flags
             .max_time
             .as_deref()
@@ -141,6 +145,14 @@ fn config(flags: &LadderFlags, rules: &RuleFlags, script: bool) -> Result<Config
             .transpose()?,
         seed: flags.seed.as_deref().map_or(Ok(1), |text| whole("--seed", text, 0..=SEED_MAX))?,
     })
+}
+
+/// Whether there is a command that resets the service.
+fn reset(command: Option<&str>) -> Result<bool, Problem> {
+    match command.map(str::trim) {
+        Some("") => Err(Problem::new("`--reset` is empty", "give a command, as in `--reset ./reset.sh`")),
+        command => Ok(command.is_some()),
+    }
 }
 
 /// Below a tenth of a second there is nothing to measure.

@@ -44,6 +44,11 @@ fn mistakes_are_reported_with_what_to_write_instead() {
             "`--factor 1` is out of range",
             "give a number from 1.01 to 100, as in `--factor 1.5`",
         ),
+        (
+            "sweep http://127.0.0.1:1/ --reset=",
+            "`--reset` is empty",
+            "give a command, as in `--reset ./reset.sh`",
+        ),
     ]);
 }
 
@@ -92,7 +97,7 @@ fn a_public_host_is_not_swept_unasked() {
 fn a_ladder_of_connections_says_how_many_it_takes_in_every_form() {
     let (home, server) = (Home::new(), Server::start());
     let base = "sweep --connections 1,2,4 --step 300ms --errors 5% -q --host-cost 20/month --output-format";
-    for (format, begins) in [("text", "knee "), ("md", "# Sweep of `"), ("json", "{")] {
+    for (format, begins) in [("text", "Capacity: "), ("md", "# Sweep of `"), ("json", "{")] {
         let finished = home.knee(&format!("{base} {format}")).arg(server.url("/slow")).run();
         assert!(finished.stdout.starts_with(begins), "{format}: {}\n{}", finished.stdout, finished.stderr);
         assert!(finished.stdout.contains("connections"), "{}", finished.stdout);

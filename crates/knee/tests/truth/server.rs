@@ -16,6 +16,8 @@ pub enum Pace {
     Each(Duration),
     /// One request after the other takes so long.
     InTurn(Duration),
+    /// The same, and a request that finds so many others is turned away with 503.
+    Sheds(Duration, u64),
 }
 
 /// What its threads share.
@@ -25,6 +27,8 @@ struct Shared {
     gate: RwLock<()>,
     turn: Mutex<()>,
     came: AtomicU64,
+    /// Requests that are served or wait for their turn.
+    present: AtomicU64,
     /// How long each answered request was held, from its head being read to its answer going out.
     held: Mutex<Vec<Duration>>,
 }
@@ -44,6 +48,7 @@ impl Server {
             gate: RwLock::new(()),
             turn: Mutex::new(()),
             came: AtomicU64::new(0),
+            present: AtomicU64::new(0),
             held: Mutex::new(Vec::new()),
         });
         let serving = shared.clone();
@@ -69,6 +74,11 @@ impl Server {
         stood
     }
 
+    /// Requests that have come.
+    pub fn came(&self) -> u64 {
+        self.shared.came.load(Ordering::Relaxed)
+    }
+
     /// How long each answered request was held, ascending.
     pub fn held(&self) -> Vec<Duration> {
         let mut held = self.shared.held.lock().unwrap().clone();
@@ -92,22 +102,35 @@ impl Shared {
             head.clear();
             let begun = Instant::now();
             self.came.fetch_add(1, Ordering::Relaxed);
-            self.work();
+            let status = if self.works() { "200 OK" } else { "503 Service Unavailable" };
             self.held.lock().unwrap().push(begun.elapsed());
-            if stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").is_err() {
+            let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 2\r\n\r\nok");
+            if stream.write_all(answer.as_bytes()).is_err() {
                 return;
             }
         }
     }
 
-    fn work(&self) {
+    /// Works on a request, unless it is turned away.
+    fn works(&self) -> bool {
         drop(self.gate.read().unwrap_or_else(PoisonError::into_inner));
         match self.pace {
             Pace::Each(span) => thread::sleep(span),
-            Pace::InTurn(span) => {
-                let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-                thread::sleep(span);
+            Pace::InTurn(span) => self.in_turn(span),
+            Pace::Sheds(span, room) => {
+                let others = self.present.fetch_add(1, Ordering::Relaxed);
+                if others < room {
+                    self.in_turn(span);
+                }
+                self.present.fetch_sub(1, Ordering::Relaxed);
+                return others < room;
             }
         }
+        true
+    }
+
+    fn in_turn(&self, span: Duration) {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        thread::sleep(span);
     }
 }

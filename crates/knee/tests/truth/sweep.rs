@@ -67,6 +67,109 @@ fn no_capacity_is_named_that_the_server_does_not_have_and_every_step_is_kept() {
 }
 
 #[test]
+fn a_server_that_sheds_load_is_called_that_and_its_503s_are_no_throughput() {
+    let server = Server::start(Pace::Sheds(Duration::from_millis(5), 20));
+    let home = tempfile::tempdir().unwrap();
+    let flags =
+        ["--from", "60", "--factor", "1.6", "--step", "1s", "--in-flight", "100", "--max-time", "25s"];
+    let output = sweep(&server.url, home.path(), &flags).output().unwrap();
+    let document = parsed(&output.stdout);
+    let steps = document["steps"].as_array().unwrap();
+    let rejected = steps.iter().filter(|step| step["rejected"].as_u64() > Some(0)).count();
+    assert!(rejected >= 2, "{document:#}");
+    for step in steps {
+        // 20 can have waited when the step began.
+        let most = LIMIT + 20.0 / step["seconds"].as_f64().unwrap();
+        assert!(step["goodput"].as_f64().unwrap() <= most * 1.05, "a 503 is no service: {step:#}");
+    }
+    let saturation = document["saturation"]["goodput"].as_f64().unwrap();
+    assert!(saturation <= LIMIT * 1.15, "{}", document["saturation"]);
+    // On a busy machine steps can be void; what is usable must say what the server does.
+    if steps.iter().all(|step| step["outcome"] != "void") {
+        let headline = document["headline"].as_str().unwrap();
+        assert!(headline.contains("The service sheds load beyond"), "{headline}");
+        let keeps = document["shedding"]["goodput"].as_f64().unwrap();
+        assert!(keeps <= LIMIT * 1.15, "{}", document["shedding"]);
+        assert_eq!(document["saturation"]["reached"], true);
+    }
+}
+
+#[test]
+fn the_service_is_reset_before_every_step_but_those_after_an_overload() {
+    let server = Server::start(Pace::InTurn(Duration::from_millis(5)));
+    let home = tempfile::tempdir().unwrap();
+    let count = home.path().join("resets");
+    let reset = format!("echo reset >> '{}'", count.display());
+    let flags = ["--rates", "60,400", "--step", "500ms", "--in-flight", "64", "--reset", &reset];
+    let output = sweep(&server.url, home.path(), &flags).output().unwrap();
+    let document = parsed(&output.stdout);
+    let steps = document["steps"].as_array().unwrap();
+    let asked = steps.iter().filter(|step| step["reset"] == true).count();
+    assert_eq!(std::fs::read_to_string(count).unwrap().lines().count(), asked, "{document:#}");
+    for step in steps {
+        assert_eq!(step["reset"] == true, step["purpose"] != "descend", "{step:#}");
+    }
+}
+
+#[test]
+fn a_reset_that_fails_ends_the_sweep_with_an_error_and_the_result_so_far() {
+    let server = Server::start(Pace::Each(Duration::from_millis(1)));
+    let home = tempfile::tempdir().unwrap();
+    let once = home.path().join("once");
+    let reset = format!("test ! -e '{0}' && touch '{0}'", once.display());
+    let flags = ["--rates", "20,30", "--step", "500ms", "--reset", &reset];
+    let output = sweep(&server.url, home.path(), &flags).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("error: the reset before step 2 failed, `test ! -e"), "{told}");
+    assert!(told.contains("hint: run the command by hand"), "{told}");
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert_eq!(parsed(&output.stdout)["steps"].as_array().unwrap().len(), 1);
+}
+
+/// The load, purpose and seed of each step.
+fn steps_of(document: &Value) -> Vec<Value> {
+    let steps = document["steps"].as_array().unwrap();
+    steps.iter().map(|step| serde_json::json!([step["level"], step["purpose"], step["seed"]])).collect()
+}
+
+#[test]
+fn a_sweep_that_was_killed_goes_on_with_its_saved_steps_and_concludes_from_all() {
+    let server = Server::start(Pace::Each(Duration::from_millis(1)));
+    let home = tempfile::tempdir().unwrap();
+    let flags = ["--rates", "20,30,40,50,60", "--step", "500ms"];
+    let mut child = sweep(&server.url, home.path(), &flags).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().starts_with("step  2")));
+    kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
+    child.wait().unwrap();
+
+    let resume = |flags: &[&str]| sweep(&server.url, home.path(), flags).arg("--resume").output().unwrap();
+    let output = resume(&flags);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.starts_with("resumed: steps already saved: "), "{told}");
+    let document = parsed(&output.stdout);
+    let measured = told.lines().filter(|line| line.starts_with("step ")).count();
+    let steps = document["steps"].as_array().unwrap();
+    assert!(steps.len() >= 5 && measured <= steps.len() - 2, "two were not run again: {told}");
+    assert_eq!(document["ended"], "complete");
+
+    // All steps are saved now: going on runs none, and says the same.
+    let before = server.came();
+    let again = parsed(&resume(&flags).stdout);
+    assert_eq!(steps_of(&again), steps_of(&document));
+    for figure in ["headline", "capacity", "saturation", "knee", "recovery", "steps"] {
+        assert_eq!(again[figure], document[figure], "{figure}");
+    }
+    // The request that tests whether the server is there.
+    assert!(server.came() <= before + 1, "no load");
+
+    let other = resume(&["--rates", "20,30", "--step", "500ms"]);
+    let told = String::from_utf8(other.stderr).unwrap();
+    assert!(told.contains("with these flags is saved, for `--resume`"), "{told}");
+    assert_eq!(other.status.code(), Some(104), "{told}");
+}
+
+#[test]
 fn an_interrupted_sweep_concludes_from_what_is_there() {
     let server = Server::start(Pace::Each(Duration::from_millis(1)));
     let home = tempfile::tempdir().unwrap();

@@ -42,6 +42,7 @@ fn measured(trial: &Trial, millis: f64) -> TrialResult {
         warnings: Vec::new(),
         steady: Some(true),
         kept_up: None,
+        host_busy: None,
         times: None,
         responses: None,
         record: None,

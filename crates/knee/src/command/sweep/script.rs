@@ -90,8 +90,8 @@ impl StepSource for ScriptLoader {
             return Err(load_failed(failed(Problem::new("the script sent no request", hint))));
         }
         let requests_per_arrival = if iterations == 0 { 1.0 } else { requests as f64 / iterations as f64 };
-        let record = record.map(|path| on_one_line(&path.display().to_string()));
-        Ok(StepRun { run, record, requests_per_arrival })
+        let shown = record.as_ref().map(|path| on_one_line(&path.display().to_string()));
+        Ok(StepRun { run, record: shown, file: record, requests_per_arrival })
     }
 }
 

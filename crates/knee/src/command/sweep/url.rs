@@ -1,7 +1,7 @@
 //! Steps of a sweep against a URL: each is a run of the one-liner with its own plan.
 
+use knee_driver::Error;
 use knee_driver::sweep::{StepRun, StepSource};
-use knee_driver::{Error, Loaded};
 use knee_engine::control::Control;
 use knee_engine::host;
 use knee_engine::run::HttpConfig;
@@ -10,7 +10,7 @@ use knee_study::sweep::{Config, Step};
 use super::loader::Loader;
 use crate::command::failed::load_failed;
 use crate::command::load;
-use crate::problem::Problem;
+use crate::problem::{Problem, on_one_line};
 use crate::settings::Load;
 use crate::settings::sweep::{SweepSettings, step_plan};
 
@@ -37,8 +37,9 @@ impl StepSource for UrlLoader {
     fn run(&mut self, step: &Step, control: &Control) -> Result<StepRun, Error> {
         let plan = step_plan(&self.load.plan, &self.config, step);
         let load = Load { plan, seed: step.seed, ..self.load.clone() };
-        let Loaded { run, record } = load::loaded(&load, &self.way, control).map_err(load_failed)?;
-        Ok(StepRun { run, record, requests_per_arrival: 1.0 })
+        let (run, file) = load::take(&load, &self.way, control, |_| {}).map_err(load_failed)?;
+        let record = file.as_ref().map(|path| on_one_line(&path.display().to_string()));
+        Ok(StepRun { run, record, file, requests_per_arrival: 1.0 })
     }
 }
 

@@ -1,0 +1,86 @@
+//! What to do after a sweep, in words: the end of every report.
+//!
+//! Does not judge.
+
+use knee_core::unit::Nanos;
+use knee_study::sweep::conclusion::{LevelEstimate, Recovery};
+use knee_study::sweep::course::Ended;
+use knee_study::sweep::{LoadKind, Report, search};
+
+use super::cpu::cpus;
+use crate::number::level;
+
+/// What makes more steps usable, if a late generator made some void.
+pub fn advice(report: &Report, co_located: Option<bool>) -> Option<String> {
+    let least = Nanos::from_secs_f64(report.resolution?);
+    let here = co_located != Some(false);
+    let remedy = match report.shared_cpus {
+        Some(count) if here && count > 1 => format!(
+            "service and load generator share {}. Give each its own: `taskset -c 0 knee sweep ...`, and start the \
+             service with `taskset -c 1-{} ...`",
+            cpus(count),
+            count - 1
+        ),
+        Some(1) if here => {
+            "service and load generator share 1 CPU. Run knee on another machine, or on a CPU of its own"
+                .to_owned()
+        }
+        _ => "the load generator had too little CPU time. Stop other programs on its machine".to_owned(),
+    };
+    let remedy = remedy.replace("taskset -c 1-1 ", "taskset -c 1 ");
+    Some(format!("Failures with response times below {least} cannot be judged: {remedy}."))
+}
+
+/// The next steps; never empty.
+pub fn steps(report: &Report, co_located: Option<bool>) -> Vec<String> {
+    let mut next: Vec<String> = advice(report, co_located).into_iter().collect();
+    let raise = if report.config.kind == LoadKind::Connections { "--connections" } else { "--to" };
+    match &report.capacity {
+        LevelEstimate::Between { confirmed: false, .. } => {
+            next.push("Confirm the capacity: leave out `--max-time`, or use a longer `--step`.".to_owned());
+        }
+        LevelEstimate::Between { interval, .. } => next.push(hold(report, interval.low)),
+        LevelEstimate::AtLeast(_) if report.ended == Ended::Complete => {
+            next.push(format!("To find the limit, allow more load with `{raise}`."));
+        }
+        LevelEstimate::Below(low) => next.push(format!(
+            "No level passed. Begin below {} with `--from`, or allow more with `--slo` and `--errors`.",
+            level(*low)
+        )),
+        LevelEstimate::Refused { why, .. } if next.is_empty() => {
+            next.push(format!(
+                "Remove the limit of the load generator ({}), then sweep again.",
+                why.join("; ")
+            ));
+        }
+        _ if next.is_empty() => next.push("Run the sweep to its end for a capacity.".to_owned()),
+        _ => {}
+    }
+    if matches!(report.recovery, Recovery::Changed { .. }) && !report.config.resets {
+        next.push(
+            "To tell an overload's harm from growing data, reset the service: `--reset COMMAND`.".to_owned(),
+        );
+    }
+    if report.cpu.as_ref().is_some_and(|used| used.bound.is_none()) {
+        next.push("To see whether its CPUs limit the service, name its process with `--pid PID`.".to_owned());
+    }
+    next
+}
+
+/// A longer run at a load that leaves headroom.
+fn hold(report: &Report, low: f64) -> String {
+    let knee = report.knee.as_ref().filter(|knee| !knee.at_the_end && !knee.at_the_start);
+    let at = search::round(report.config.kind, knee.map_or(low * 0.8, |knee| knee.level.min(low)));
+    match report.config.kind {
+        LoadKind::Connections => {
+            format!("Check the capacity for longer: `knee URL -c {} -z 5m`.", level(at).replace(',', ""))
+        }
+        LoadKind::Requests => format!(
+            "Check a load with headroom for longer: `knee URL -q {} -z 5m`.",
+            level(at).replace(',', "")
+        ),
+        LoadKind::Iterations => {
+            format!("Check a load with headroom for longer, such as {} iterations/s.", level(at))
+        }
+    }
+}
