@@ -10,6 +10,7 @@ mod cost;
 mod error;
 mod fixture;
 pub mod lock;
+mod pilot;
 mod placement;
 pub mod private_file;
 pub mod process;

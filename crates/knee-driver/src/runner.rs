@@ -4,16 +4,16 @@
 
 use knee_core::record::{Ending, Run};
 use knee_core::unit::Nanos;
-use knee_engine::control::Control;
-use knee_fixture::{Fixture, Running, Store};
+use knee_engine::control::{Control, Request};
+use knee_fixture::{ActivityProbe, Fixture, Running, Store};
 use knee_study::definition::{Load, Variant, Workload};
+use knee_study::metric::Metric;
 use knee_study::study::{CUT_SHORT, Measured, Placement, Spent, Study, Trial, TrialResult, TrialWarning};
 
-use crate::cost::{Observed, Watch};
+use crate::cost::{Observed, Watch, Watched};
 use crate::error::Error;
 use crate::fixture::{StudyFixture, variable};
 use crate::placement;
-use crate::process::used;
 use crate::variant::{others, overrides};
 
 /// The run of a trial.
@@ -106,7 +106,8 @@ impl TrialRunner {
         let times =
             Times { settle: study.settle(fresh), measure: study.measure(trial), seed: trial.arrival_seed };
         let place = self.place(&workload, &running);
-        let (Loaded { run, record }, spent) = self.load(&workload, &running, times)?;
+        let probe = self.probe(study);
+        let (Loaded { run, record }, spent) = self.load(&workload, &running, times, probe)?;
         if let Some(Err(error)) = self.fixture.as_ref().map(|fixture| fixture.fixture.check()) {
             self.running = None;
             return result_of(error);
@@ -121,19 +122,61 @@ impl TrialRunner {
         Ok(Outcome { result: TrialResult::Measured(measured), output: Vec::new(), no_success })
     }
 
+    /// Measures a trial that is not part of the study; `None` if its service does not survive it.
+    pub(crate) fn pilot(
+        &mut self,
+        study: &Study,
+        trial: &Trial,
+        times: Times,
+    ) -> Result<Option<Measured>, Error> {
+        let variant = study.variant_of(trial).cloned().ok_or(Error::Missing("variant"))?;
+        let workload = study.workload_of(trial).cloned().ok_or(Error::Missing("workload"))?;
+        let service = workload.service.clone();
+        let Ok((running, _)) = self.service(study, trial, &variant, &service) else { return Ok(None) };
+        let Ok(workload) = self.filled(workload) else { return Ok(None) };
+        let loaded = self.load(&workload, &running, times, None);
+        self.running = None;
+        let Some(fixture) = &mut self.fixture else { return Ok(None) };
+        let survived = fixture.fixture.check().is_ok();
+        fixture.fixture.reset(&service)?;
+        let (Loaded { run, record }, spent) = loaded?;
+        Ok(survived.then(|| Measured::of(&run, spent, record)))
+    }
+
+    /// Whether the user asked for a stop.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.control.request() != Request::Run
+    }
+
+    /// The services and stores, if any are started.
+    pub(crate) fn fixture(&mut self) -> Option<&mut Fixture> {
+        self.fixture.as_mut().map(|fixture| &mut fixture.fixture)
+    }
+
     /// Sends the load, and measures its cost meanwhile.
-    fn load(&self, workload: &Workload, running: &Running, times: Times) -> Result<(Loaded, Spent), Error> {
-        let pids: Vec<u32> = running.pid.into_iter().collect();
+    fn load(
+        &self,
+        workload: &Workload,
+        running: &Running,
+        times: Times,
+        probe: Option<ActivityProbe>,
+    ) -> Result<(Loaded, Spent), Error> {
+        let service: Vec<u32> = running.pid.into_iter().collect();
         let stores = self.stores().into_iter().flat_map(|store| store.pids).collect();
         // That of another run, if this one should never begin.
         let _ = self.control.take_clock();
-        let watch = Watch::start(pids.clone(), stores);
+        let watch = Watch::start(Watched { service, stores, probe });
         let loaded = self.source.load(workload, &running.url, times, &self.control);
         let observed = watch.end(self.control.take_clock());
         let loaded = loaded?;
-        let memory = used(&pids).map(|used| used.memory);
-        let spent = Spent { memory, ..spent(&loaded.run, &observed) };
+        let spent = spent(&loaded.run, &observed);
         Ok((loaded, spent))
+    }
+
+    /// How to ask the databases for their work, if the study asks for it.
+    fn probe(&self, study: &Study) -> Option<ActivityProbe> {
+        let fixture = self.fixture.as_ref()?;
+        study.asks_for(Metric::is_of_postgres).then(|| fixture.fixture.activity())
     }
 
     fn stores(&self) -> Vec<Store> {
@@ -194,17 +237,25 @@ impl TrialRunner {
     }
 }
 
-/// Cost of the measured requests. If the window was too short for samples, the cost of the whole trial is divided
-/// between those requests and the others.
+/// Cost of the measured requests. If the window was too short for samples, the CPU time of the whole trial is divided
+/// between those requests and the others, and the work of databases is unknown.
 fn spent(run: &Run, observed: &Observed) -> Spent {
     let from = run.head.measured_from;
-    let [service, stores, generator] =
-        observed.between(from, from.saturating_add(run.window())).unwrap_or_else(|| {
-            let measured = run.measured.accounting().planned as f64;
-            let share = measured / (measured + run.warm_up.accounting().planned as f64).max(1.0);
-            observed.whole().map(|cpu| Some(Nanos((cpu?.as_nanos() as f64 * share) as u64)))
-        });
-    Spent { service, stores, generator, memory: None }
+    let to = from.saturating_add(run.window());
+    let [service, stores, generator] = observed.between(from, to).unwrap_or_else(|| {
+        let measured = run.measured.accounting().planned as f64;
+        let share = measured / (measured + run.warm_up.accounting().planned as f64).max(1.0);
+        observed.whole().map(|cpu| Some(Nanos((cpu?.as_nanos() as f64 * share) as u64)))
+    });
+    let activity = observed.activity(from, to);
+    Spent {
+        service,
+        stores,
+        generator,
+        memory: observed.memory(),
+        blocks: activity.map(|activity| activity.blocks),
+        wal_bytes: activity.map(|activity| activity.wal_bytes),
+    }
 }
 
 /// The warning if a script's own options end it before the time that the study declares.

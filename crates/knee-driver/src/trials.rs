@@ -4,9 +4,11 @@
 //! and does not know where results are saved.
 
 use knee_core::clock::MonotonicClock;
+use knee_core::fixture::division::Division;
 use knee_core::unit::Nanos;
 use knee_engine::control::{Control, Request};
 use knee_study::metric::Metric;
+use knee_study::sizing::Size;
 use knee_study::study::{Study, Trial, TrialResult};
 
 use crate::error::Error;
@@ -17,6 +19,13 @@ use crate::runner::{Outcome, TrialRunner};
 pub enum Event<'a> {
     /// Services and stores are about to start.
     FixtureStarts,
+    /// The CPUs are divided, before the first trial.
+    Divided {
+        /// Who has which CPUs.
+        division: &'a Division,
+        /// What a pilot showed, if there was one.
+        size: Option<Size>,
+    },
     /// A trial has ended.
     Trial {
         /// The trial.

@@ -4,10 +4,13 @@
 
 use std::collections::BTreeSet;
 
+use knee_core::fixture::division::Division;
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 use knee_driver::Event;
+use knee_report::study;
 use knee_study::metric::Metric;
+use knee_study::sizing::Size;
 use knee_study::study::{Study, Trial, TrialResult};
 
 use crate::problem::{on_one_line, printable};
@@ -65,6 +68,11 @@ impl Progress {
                 self.failure(trial, result, output);
             }
             Event::FixtureStarts => (self.narrate)("starting the services and stores of the study"),
+            Event::Divided { division, size } => {
+                if !self.quiet {
+                    (self.narrate)(&divided(division, size.as_ref()));
+                }
+            }
             Event::Interrupted => (self.narrate)(self.interrupted),
         }
     }
@@ -86,6 +94,17 @@ impl Progress {
         }
         (self.narrate)(&text);
     }
+}
+
+/// Who has which CPUs, and whether a pilot showed that the generator has too few.
+fn divided(division: &Division, size: Option<&Size>) -> String {
+    let short = match size {
+        Some(Size { generator, needed, enough: false }) => {
+            format!("; too few: the generator needs about {needed:.1} CPUs and has {generator}")
+        }
+        _ => String::new(),
+    };
+    format!("{}{short}", study::division(division))
 }
 
 /// The line with the result of a trial. `left` trials are left, which take about `time`.

@@ -90,7 +90,7 @@ fn conduct(settings: &SweepSettings, loader: &mut dyn Loader, narrate: fn(&str))
             narrate(&text::step_line(trial, settings.config.kind, sweep.left(), settings.time_unit));
         }
     };
-    let presence = Presence::announce(narrate);
+    let presence = Presence::of_series(&control, narrate);
     let (sweep, fault) = climb(&settings.config, &settings.pids, loader, &control, &mut observe);
     drop(presence);
     if control.request() != Request::Run {
