@@ -160,10 +160,9 @@ pub struct Standing {
 ///
 /// An unknown variant, or what cannot be started.
 pub fn up(study: &Study, variant: &str, folder: &Path, control: &Control) -> Result<Standing, Error> {
-    let known = study.variants();
-    let named = known.iter().find(|known| known.name == variant).cloned();
-    let variant = named.ok_or_else(|| {
-        let names: Vec<&str> = known.iter().map(|known| known.name.as_str()).collect();
+    let all = study.variants();
+    let variant = all.iter().find(|known| known.name == variant).cloned().ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|known| known.name.as_str()).collect();
         Refusal::UnknownVariant(variant.to_owned(), names.join(", "))
     })?;
     check(study)?;

@@ -32,7 +32,7 @@ impl ActivityProbe {
         );
         let mut all: Option<Activity> = None;
         for server in &self.servers {
-            let answer = server.ask("postgres", &[statement.clone()]).ok().flatten()?;
+            let answer = server.ask("postgres", std::slice::from_ref(&statement)).ok().flatten()?;
             let (blocks, wal) = answer.split_once(' ')?;
             let so_far = all.get_or_insert_default();
             so_far.blocks += blocks.parse::<u64>().ok()?;

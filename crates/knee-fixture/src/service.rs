@@ -144,8 +144,8 @@ impl ServiceState {
         self.starts += 1;
         let log = context.logs.join(format!("{}-seed-{}.log", self.name, self.starts));
         let seed = (declared.seed.as_slice(), format!("service.{}.seed", self.name));
-        let seen = Overrides { env: seed_env(declared, overrides), ..overrides.clone() };
-        let launch = self.launch(context, seed, declared, &seen, log)?;
+        let passed = Overrides { env: seed_env(declared, overrides), ..overrides.clone() };
+        let launch = self.launch(context, seed, declared, &passed, log)?;
         launcher.run_well(&launch, &format!("the seed of `{}`", self.name))
     }
 
