@@ -23,6 +23,7 @@ mod redis;
 mod registry;
 mod service;
 mod source;
+mod started;
 pub mod supervisor;
 mod unprivileged;
 

@@ -21,7 +21,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
 use crate::folder;
-use crate::platform::{self, SharedMemory, Started};
+use crate::platform::{self, SharedMemory};
+use crate::started::Started;
 
 /// The environment variable that identifies processes of a fixture, even if they left their group and session.
 const MARKER: &str = "KNEE_FIXTURE";
@@ -167,7 +168,7 @@ impl ProcessRegistry {
         Ok(Handle { id, pid })
     }
 
-    /// Notes a process for whoever cleans up if this registry is killed. Without the note it is still found by its mark.
+    /// Notes a process for the cleanup after this registry is killed. Without the note it is still found by its mark.
     fn note(&self, pid: u32) {
         let Some((root, started)) = self.root.as_ref().zip(platform::started(pid.cast_signed())) else {
             return;

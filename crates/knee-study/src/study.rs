@@ -183,7 +183,7 @@ impl Study {
         });
     }
 
-    /// After a death: nobody knows what it left of the process and its data.
+    /// After a death, the state of the process and of its data is unknown.
     fn freshen(&mut self, variant: &str) {
         if let Some(next) = self.ahead.front_mut().filter(|next| next.variant == variant) {
             (next.restart, next.reset) = (true, true);

@@ -14,8 +14,8 @@ use knee_core::fixture::division;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use super::Started;
 use crate::placement::Bounds;
+use crate::started::Started;
 
 /// One process as `/proc/PID/stat` shows it.
 struct Process {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::Started;
 use crate::placement::Bounds;
+use crate::started::Started;
 
 /// Kills the group of the process that was started as `root`, and names no process: members of a group cannot be
 /// listed here, and an ended leader counts as living until it is reaped.

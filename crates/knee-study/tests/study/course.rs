@@ -75,7 +75,7 @@ fn a_trial_is_repeated_twice_at_most_and_only_for_what_neighbours_did() {
             // Once for a short neighbour, and as often as allowed for one that stays.
             (1, "stock", "list", 1) => disturbed("steal", 10.0, trial),
             (2, "fine", "list", _) => disturbed("clock", 10.0, trial),
-            // Not for a figure that somebody might not like.
+            // Not for a bad figure.
             (4, "stock", "create", 1) => disturbed("lag", 500.0, trial),
             _ => around(trial, 10.0, 0.02),
         }
