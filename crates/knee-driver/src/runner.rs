@@ -2,6 +2,7 @@
 //!
 //! Does not choose trials and does not interpret measurements.
 
+use knee_core::clock::MonotonicClock;
 use knee_core::record::{Ending, Run};
 use knee_core::unit::Nanos;
 use knee_engine::control::{Control, Request};
@@ -58,6 +59,40 @@ pub struct TrialRunner {
     control: Control,
     /// The variant whose service runs, the service, and its address.
     running: Option<(String, String, Running)>,
+    spans: Spans,
+}
+
+/// What the time of a study was spent on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spans {
+    /// Until the first service was ready: builds and seeds.
+    pub first_start: Nanos,
+    /// Resets and starts of services, after the first one.
+    pub starts: Nanos,
+    /// Before and after the load of trials: virtual users are created, the last responses are waited for.
+    pub around: Nanos,
+    /// Under load, warm-ups included.
+    pub load: Nanos,
+}
+
+impl Spans {
+    /// The share of the time without load, 0 to 1, not counting the first start; `None` before the first load.
+    pub fn overhead(&self) -> Option<f64> {
+        let idle = self.starts.as_secs_f64() + self.around.as_secs_f64();
+        let load = self.load.as_secs_f64();
+        (load > 0.0).then(|| idle / (idle + load))
+    }
+
+    fn started(&mut self, took: Nanos) {
+        let span = if self.load == Nanos::ZERO { &mut self.first_start } else { &mut self.starts };
+        *span += took;
+    }
+
+    fn loaded(&mut self, took: Nanos, planned: Nanos) {
+        let load = planned.min(took);
+        self.load += load;
+        self.around += took.since(load);
+    }
 }
 
 /// The result of a trial.
@@ -87,14 +122,17 @@ impl From<knee_fixture::Error> for Absent {
 impl TrialRunner {
     /// A runner without a running service.
     pub fn new(fixture: Option<StudyFixture>, source: Box<dyn LoadSource>, control: Control) -> Self {
-        Self { fixture, source, control, running: None }
+        Self { fixture, source, control, running: None, spans: Spans::default() }
     }
 
     /// Runs a trial. A failure of the service is a result, not an error.
     pub(crate) fn run(&mut self, study: &Study, trial: &Trial) -> Result<Outcome, Error> {
         let variant = study.variant_of(trial).cloned().ok_or(Error::Missing("variant"))?;
         let workload = study.workload_of(trial).cloned().ok_or(Error::Missing("workload"))?;
-        let (running, fresh) = match self.service(study, trial, &variant, &workload.service) {
+        let clock = MonotonicClock::start();
+        let service = self.service(study, trial, &variant, &workload.service);
+        self.spans.started(clock.now());
+        let (running, fresh) = match service {
             Ok(found) => found,
             Err(Absent::Fixture(error)) => return result_of(error),
             Err(Absent::Undeclared) => return Err(Error::Missing("service")),
@@ -107,7 +145,9 @@ impl TrialRunner {
             Times { settle: study.settle(fresh), measure: study.measure(trial), seed: trial.arrival_seed };
         let place = self.place(&workload, &running);
         let probe = self.probe(study);
+        let clock = MonotonicClock::start();
         let (Loaded { run, record }, spent) = self.load(&workload, &running, times, probe)?;
+        self.spans.loaded(clock.now(), run.head.measured_from.saturating_add(run.window()));
         if let Some(Err(error)) = self.fixture.as_ref().map(|fixture| fixture.fixture.check()) {
             self.running = None;
             return result_of(error);
@@ -141,6 +181,11 @@ impl TrialRunner {
         fixture.fixture.reset(&service)?;
         let (Loaded { run, record }, spent) = loaded?;
         Ok(survived.then(|| Measured::of(&run, spent, record)))
+    }
+
+    /// What the time was spent on until now.
+    pub(crate) const fn spans(&self) -> Spans {
+        self.spans
     }
 
     /// Whether the user asked for a stop.
@@ -287,6 +332,28 @@ fn result_of(error: knee_fixture::Error) -> Result<Outcome, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_overhead_is_the_time_without_load_after_the_first_start() {
+        let mut spans = Spans::default();
+        assert_eq!(spans.overhead(), None);
+        // A build of a minute, then trials of 8 s that take 9 s, each after a start of 1 s.
+        spans.started(Nanos::from_secs(60));
+        spans.loaded(Nanos::from_secs(9), Nanos::from_secs(8));
+        spans.started(Nanos::from_secs(1));
+        spans.loaded(Nanos::from_secs(9), Nanos::from_secs(8));
+        let expected = Spans {
+            first_start: Nanos::from_secs(60),
+            starts: Nanos::from_secs(1),
+            around: Nanos::from_secs(2),
+            load: Nanos::from_secs(16),
+        };
+        assert_eq!(spans, expected);
+        assert!((spans.overhead().unwrap() - 3.0 / 19.0).abs() < 1e-9);
+        // A trial that was cut off had less load than planned.
+        spans.loaded(Nanos::from_secs(2), Nanos::from_secs(8));
+        assert_eq!((spans.load, spans.around), (Nanos::from_secs(18), Nanos::from_secs(2)));
+    }
 
     #[test]
     fn a_script_that_ends_before_the_declared_time_is_reported_and_one_that_ends_with_it_is_not() {

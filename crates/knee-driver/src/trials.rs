@@ -12,7 +12,7 @@ use knee_study::sizing::Size;
 use knee_study::study::{Study, Trial, TrialResult};
 
 use crate::error::Error;
-use crate::runner::{Outcome, TrialRunner};
+use crate::runner::{Outcome, Spans, TrialRunner};
 
 /// Events while trials run.
 #[derive(Debug)]
@@ -41,6 +41,11 @@ pub enum Event<'a> {
     },
     /// The user interrupted them.
     Interrupted,
+    /// The last one has ended, and everything is about to stop.
+    Ended {
+        /// What the time was spent on.
+        spans: Spans,
+    },
 }
 
 /// How trials are run and reported.
@@ -64,6 +69,7 @@ impl Trials<'_> {
         if self.control.request() != Request::Run {
             (self.observe)(Event::Interrupted);
         }
+        (self.observe)(Event::Ended { spans: runner.spans() });
         runner.down()?;
         Ok(fault)
     }

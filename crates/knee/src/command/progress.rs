@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use knee_core::fixture::division::Division;
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
-use knee_driver::Event;
-use knee_report::study;
+use knee_driver::{Event, Spans};
+use knee_report::{number, study};
 use knee_study::metric::Metric;
 use knee_study::sizing::Size;
 use knee_study::study::{Study, Trial, TrialResult};
@@ -74,6 +74,11 @@ impl Progress {
                 }
             }
             Event::Interrupted => (self.narrate)(self.interrupted),
+            Event::Ended { spans } => {
+                if let Some(line) = spent(spans).filter(|_| !self.quiet) {
+                    (self.narrate)(&line);
+                }
+            }
         }
     }
 
@@ -94,6 +99,16 @@ impl Progress {
         }
         (self.narrate)(&text);
     }
+}
+
+/// What the time was spent on; `None` without any load.
+fn spent(spans: &Spans) -> Option<String> {
+    let overhead = number::percent(spans.overhead()?);
+    let (load, starts, around) = (span(spans.load), span(spans.starts), span(spans.around));
+    Some(format!(
+        "time: {load} under load; without load {overhead}: {starts} to reset and start services, {around} for virtual \
+         users and open requests"
+    ))
 }
 
 /// Who has which CPUs, and whether a pilot showed that the generator has too few.

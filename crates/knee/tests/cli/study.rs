@@ -204,6 +204,7 @@ fn the_generator_has_cpus_of_its_own_and_every_form_says_so_in_one_line() {
     }
     let line = if divided { "CPUs: generator on " } else { "CPUs: not divided (" };
     assert!(told.contains(line), "{told}");
+    assert!(told.contains("time: ") && told.contains(" under load; without load "), "{told}");
     for format in ["text", "md", "json"] {
         let shown = knee(folder.path(), &["--report-only", "--output-format", format]);
         let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
