@@ -101,12 +101,14 @@ pub fn note() -> Option<&'static str> {
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        let Some(file) = &self.file else { return };
-        if !self.reported && is_shared(file) {
-            report(self.narrate);
+        if let Some(file) = self.file.take() {
+            if !self.reported && is_shared(&file) {
+                report(self.narrate);
+            }
+            PRESENT.store(false, Ordering::Relaxed);
         }
+        // Last: the series that waits for this one looks for other loads as soon as it has the lock.
         drop(self.series.take());
-        PRESENT.store(false, Ordering::Relaxed);
     }
 }
 
