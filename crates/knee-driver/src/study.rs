@@ -215,3 +215,48 @@ impl Standing {
         self.fixture.down()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use knee_study::metric::Metric;
+
+    use super::*;
+
+    const STUDY: &str = r#"title = "noise"
+
+[service.main]
+command = ["server", "{port}"]
+
+[variants.one]
+
+[variants.two]
+
+[workloads.list]
+path = "/"
+
+[design]
+kind = "ladder"
+"#;
+
+    fn noise(deviation: f64) -> Calibration {
+        let deviations = [(Metric::P50, deviation)].into();
+        Calibration { of: "a server".to_owned(), blocks: 10, deviations, suspicious: Vec::new() }
+    }
+
+    #[test]
+    fn a_saved_study_has_the_noise_that_was_known_when_it_began_and_a_new_one_that_of_today() {
+        let folder = tempfile::tempdir().unwrap();
+        let definition = Definition::read(STUDY, "study.toml", &|_| true).unwrap();
+        for then in [Some(noise(0.01)), None] {
+            let begun = Study::new(definition.clone(), Options::default(), then.clone()).unwrap();
+            SavedTrials::at(folder.path()).open(&begun, &[]).unwrap();
+            let of = |start: Start| {
+                let today = Some(noise(0.9));
+                let (study, _) = begin(&definition, Options::default(), start, today, folder.path()).unwrap();
+                study.calibration().cloned()
+            };
+            assert_eq!([of(Start::Resumed), of(Start::Saved)], [then.clone(), then]);
+            assert_eq!(of(Start::New), Some(noise(0.9)));
+        }
+    }
+}

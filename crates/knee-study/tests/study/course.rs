@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use knee_core::validity::Validity;
 use knee_study::definition::Definition;
-use knee_study::study::{Entry, Options, Refusal, Study, Trial, TrialResult, TrialWarning};
+use knee_study::metric::Metric;
+use knee_study::study::{Calibration, Entry, Options, Refusal, Study, Trial, TrialResult, TrialWarning};
 use proptest::prelude::*;
 
 use crate::bench::{around, definition, invalid, run, study, study_with};
@@ -123,6 +124,26 @@ fn trials_that_an_older_version_repeated_and_extended_are_still_read() {
     let conclusion = read.conclude();
     assert_eq!((conclusion.totals.repeats, conclusion.totals.broken), (2, 1));
     assert!(conclusion.lost.is_empty() && conclusion.variants.iter().all(|variant| variant.lost.is_none()));
+}
+
+#[test]
+fn a_study_that_was_extended_is_continued_whatever_noise_is_known_by_then() {
+    let rest = format!("{LADDER}extend = true\norder = [\"stock\", \"fine\"]\n");
+    let mut first = study(&rest);
+    while let Some(trial) = first.next().filter(|trial| trial.block < 9) {
+        first.record_result(&trial, around(&trial, 10.0, 0.5)).unwrap();
+    }
+    assert!(first.conclude().extended);
+    // With so much noise every difference is within the margin, and nothing is left to decide.
+    let noise = Calibration {
+        of: "a busy machine".to_owned(),
+        blocks: 10,
+        deviations: [(Metric::P50, 3.0)].into(),
+        suspicious: Vec::new(),
+    };
+    let entries = first.entries().to_vec();
+    let resumed = Study::resume(definition(&rest), Options::default(), Some(noise), entries).unwrap();
+    assert_eq!(resumed.next(), first.next());
 }
 
 #[test]
