@@ -424,8 +424,8 @@ fn the_first_sentence_is_the_decisive_comparison_and_the_next_says_how_far_to_tr
             measured.validity = Validity::Valid;
         }
     }
-    conclusion.totals.valid = 17;
-    assert_eq!(first(&conclusion)[1], "- All 17 trials are valid.");
+    conclusion.totals.valid = 16;
+    assert_eq!(first(&conclusion)[1], "- All 16 trials are valid.");
 }
 
 #[test]
