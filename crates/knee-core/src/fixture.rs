@@ -10,6 +10,8 @@
 //! `{service.NAME.url}`, `{service.NAME.port}`. `{{word}}` stands for `{word}`. `build` is shell text, in which
 //! nothing is filled in. Names consist of letters, digits, `_` and `-`.
 
+pub mod division;
+
 pub mod placeholder;
 
 use std::collections::BTreeMap;
@@ -35,8 +37,10 @@ pub struct Declaration {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Generator {
-    /// CPUs it can run on, as `0` or `0-1,3`. All of them when absent.
+    /// CPUs it can run on, as `0` or `0-1,3`. When absent, knee chooses them, unless `share_cpus` is set.
     pub cpus: Option<String>,
+    /// Whether services and stores can run on the generator's CPUs. Otherwise, the generator has CPUs of its own.
+    pub share_cpus: bool,
     /// CPU weight of the generator, 1 to 50: when it and a service or store want the same CPU, it gets this many times
     /// the CPU time of the other. Equal shares when absent.
     pub cpu_weight: Option<u32>,
@@ -60,9 +64,12 @@ pub struct Service {
     pub ready: Ready,
     /// Command that makes the data once, before the first trial. Runs like `command`. Empty for none.
     pub seed: Vec<String>,
+    /// The variables of switches and variants that the seed gets. All of them when absent: each variant that changes a
+    /// variable then has its own seed. Variables of the service's own `env` are always passed.
+    pub seed_env: Option<Vec<String>>,
     /// How the data returns to its seeded state between trials.
     pub reset: Reset,
-    /// CPUs the service can run on, as `0` or `0-1,3`. All of them when absent.
+    /// CPUs the service can run on, as `0` or `0-1,3`. When absent, those that the generator leaves.
     pub cpus: Option<String>,
     /// CPU time as a multiple of one CPU: 0.5 is half a CPU. Needs a writable cgroup; without one the fixture reports
     /// that the limit is unavailable. No limit when absent.
@@ -115,7 +122,7 @@ pub struct Postgres {
     pub replica: Option<Replication>,
     /// Lowest major version accepted.
     pub min_version: Option<u32>,
-    /// CPUs it can run on.
+    /// CPUs it can run on. When absent, those that the generator leaves.
     pub cpus: Option<String>,
     /// Connection URL of a cluster that the user runs; the fixture does not start or reset it.
     pub address: Option<String>,
@@ -151,7 +158,7 @@ pub enum Setting {
 pub struct Redis {
     /// Directives of `redis.conf`: `appendonly = "yes"`.
     pub settings: BTreeMap<String, Setting>,
-    /// CPUs it can run on.
+    /// CPUs it can run on. When absent, those that the generator leaves.
     pub cpus: Option<String>,
     /// Address of a server that the user runs, as `redis://host:port/db`; the fixture does not start or reset it.
     pub address: Option<String>,

@@ -1,7 +1,7 @@
-//! CPU time that service, stores and generator spend while a trial is measured.
+//! Resources that service, stores and generator use while a trial is measured: CPU time, memory, work of databases.
 //!
 //! Creating ten thousand users, warming up and waiting for the last responses also use CPU time, which is not part of
-//! the cost of a request. So the CPU time is sampled several times per second, and only samples within the measured
+//! the cost of a request. So resources are sampled several times per second, and only samples within the measured
 //! window count. Does not divide by requests.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -11,6 +11,7 @@ use std::time::Duration;
 use knee_core::clock::MonotonicClock;
 use knee_core::unit::Nanos;
 use knee_engine::host;
+use knee_fixture::{Activity, ActivityProbe};
 
 use crate::process::Snapshot;
 
@@ -18,35 +19,60 @@ use crate::process::Snapshot;
 /// millisecond of CPU time.
 const PERIOD: Duration = Duration::from_millis(200);
 
+/// Every third sample asks the databases. An answer takes some milliseconds of CPU time, and their own figures change
+/// about once a second.
+const ASKED_EVERY: usize = 3;
+
 /// CPU time of the parts: service, stores, generator. `None` where it is unknown.
 pub type Parts = [Option<Nanos>; 3];
 
-/// CPU time that each part had used at a moment.
+/// What each part had used at a moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
     /// The moment, on the clock of the watch.
     at: Nanos,
     used: Parts,
+    /// Memory of the service in bytes; `None` where it is unknown.
+    memory: Option<u64>,
+}
+
+/// What is watched.
+pub struct Watched {
+    /// Processes of the service, whose descendants count too.
+    pub service: Vec<u32>,
+    /// Processes of the stores.
+    pub stores: Vec<u32>,
+    /// How the databases are asked for their work; `None` if the study does not want to know it.
+    pub probe: Option<ActivityProbe>,
 }
 
 /// Samples on its own thread until it is ended.
 pub struct Watch {
     clock: MonotonicClock,
     end: Sender<()>,
-    looks: JoinHandle<Vec<Sample>>,
+    looks: JoinHandle<Looks>,
+}
+
+/// The samples of a watch, in order.
+#[derive(Clone, Debug, Default)]
+struct Looks {
+    samples: Vec<Sample>,
+    /// The work of the databases until a moment.
+    activities: Vec<(Nanos, Activity)>,
 }
 
 impl Watch {
     /// Starts to sample the processes of service and stores, and this one.
-    pub fn start(service: Vec<u32>, stores: Vec<u32>) -> Self {
+    pub fn start(watched: Watched) -> Self {
         let clock = MonotonicClock::start();
         let (end, ended) = mpsc::channel();
-        let mut looks = vec![sample(clock, &service, &stores)];
+        let mut looks = Looks::default();
+        looks.look(clock, &watched);
         let looks = thread::spawn(move || {
             while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
-                looks.push(sample(clock, &service, &stores));
+                looks.look(clock, &watched);
             }
-            looks.push(sample(clock, &service, &stores));
+            looks.look(clock, &watched);
             looks
         });
         Self { clock, end, looks }
@@ -63,16 +89,23 @@ impl Watch {
     }
 }
 
-fn sample(clock: MonotonicClock, service: &[u32], stores: &[u32]) -> Sample {
-    let snapshot = Snapshot::now();
-    let used = [snapshot.cpu(service), snapshot.cpu(stores), Some(host::cpu_time())];
-    Sample { at: clock.now(), used }
+impl Looks {
+    fn look(&mut self, clock: MonotonicClock, watched: &Watched) {
+        let snapshot = Snapshot::now();
+        let used = [snapshot.cpu(&watched.service), snapshot.cpu(&watched.stores), Some(host::cpu_time())];
+        self.samples.push(Sample { at: clock.now(), used, memory: snapshot.memory(&watched.service) });
+        if (self.samples.len() - 1).is_multiple_of(ASKED_EVERY)
+            && let Some(activity) = watched.probe.as_ref().and_then(ActivityProbe::read)
+        {
+            self.activities.push((clock.now(), activity));
+        }
+    }
 }
 
-/// The samples of a watch.
+/// The samples of a watch, and when the run began.
 #[derive(Clone, Debug)]
 pub struct Observed {
-    looks: Vec<Sample>,
+    looks: Looks,
     /// When the run's clock read zero, if it ever did.
     began: Option<Nanos>,
 }
@@ -83,23 +116,44 @@ impl Observed {
     pub fn between(&self, from: Nanos, to: Nanos) -> Option<Parts> {
         let began = self.began?;
         let inside = |look: &&Sample| (began + from..=began + to).contains(&look.at);
-        let first = self.looks.iter().find(inside)?;
-        let last = self.looks.iter().rfind(inside)?;
-        let (seen, whole) = (last.at.since(first.at).as_nanos(), to.since(from).as_nanos());
-        if seen * 2 < whole || seen == 0 {
-            return None;
-        }
-        let scale = whole as f64 / seen as f64;
+        let first = self.looks.samples.iter().find(inside)?;
+        let last = self.looks.samples.iter().rfind(inside)?;
+        let scale = scale(last.at.since(first.at), to.since(from))?;
         Some(difference(first, last).map(|cpu| Some(Nanos((cpu?.as_nanos() as f64 * scale) as u64))))
+    }
+
+    /// The work of the databases between two moments on the run's clock, in the same way.
+    pub fn activity(&self, from: Nanos, to: Nanos) -> Option<Activity> {
+        let began = self.began?;
+        let inside = |(at, _): &&(Nanos, Activity)| (began + from..=began + to).contains(at);
+        let (first, before) = self.looks.activities.iter().find(inside)?;
+        let (last, after) = self.looks.activities.iter().rfind(inside)?;
+        let scale = scale(last.since(*first), to.since(from))?;
+        let scaled = |after: u64, before: u64| (after.saturating_sub(before) as f64 * scale) as u64;
+        Some(Activity {
+            blocks: scaled(after.blocks, before.blocks),
+            wal_bytes: scaled(after.wal_bytes, before.wal_bytes),
+        })
+    }
+
+    /// The highest memory use of the service, in bytes.
+    pub fn memory(&self) -> Option<u64> {
+        self.looks.samples.iter().filter_map(|sample| sample.memory).max()
     }
 
     /// CPU time spent from the first sample to the last.
     pub fn whole(&self) -> Parts {
-        match (self.looks.first(), self.looks.last()) {
+        match (self.looks.samples.first(), self.looks.samples.last()) {
             (Some(first), Some(last)) => difference(first, last),
             _ => Parts::default(),
         }
     }
+}
+
+/// How many times as long `whole` is as the part that was `seen`; `None` if that is less than half.
+fn scale(seen: Nanos, whole: Nanos) -> Option<f64> {
+    let (seen, whole) = (seen.as_nanos(), whole.as_nanos());
+    (seen > 0 && seen * 2 >= whole).then(|| whole as f64 / seen as f64)
 }
 
 fn difference(first: &Sample, last: &Sample) -> Parts {
@@ -117,9 +171,14 @@ mod tests {
             let at = Nanos::from_millis(tenth * 100);
             let service = Nanos::from_millis(tenth.min(10) * 200 + tenth.saturating_sub(10) * 100);
             let generator = Nanos::from_millis(tenth.min(10) * 100);
-            Sample { at, used: [Some(service), None, Some(generator)] }
+            // It needs most in the middle.
+            let memory = Some(1_000 - tenth.abs_diff(20));
+            Sample { at, used: [Some(service), None, Some(generator)], memory }
         });
-        Observed { looks: looks.collect(), began: Some(Nanos::from_secs(1)) }
+        let activity = |second: u64| Activity { blocks: 300 * second, wal_bytes: 7_000 * second };
+        let activities = (0..=4).map(|second| (Nanos::from_secs(second), activity(second)));
+        let looks = Looks { samples: looks.collect(), activities: activities.collect() };
+        Observed { looks, began: Some(Nanos::from_secs(1)) }
     }
 
     #[test]
@@ -129,6 +188,23 @@ mod tests {
         assert_eq!((service, stores), (Some(Nanos::from_secs(2)), None));
         assert_eq!(generator, Some(Nanos::ZERO), "users were made before the run began");
         assert_eq!(observed().whole()[2], Some(Nanos::from_secs(1)));
+    }
+
+    #[test]
+    fn memory_is_the_highest_of_the_trial_and_not_that_at_its_end() {
+        assert_eq!(observed().memory(), Some(1_000));
+        let watch =
+            Watch::start(Watched { service: vec![std::process::id()], stores: Vec::new(), probe: None });
+        assert!(!cfg!(target_os = "linux") || watch.end(None).memory() > Some(0));
+    }
+
+    #[test]
+    fn work_of_databases_is_that_of_the_window() {
+        let window =
+            |from: u64, to: u64| observed().activity(Nanos::from_millis(from), Nanos::from_millis(to));
+        assert_eq!(window(1_000, 3_000), Some(Activity { blocks: 600, wal_bytes: 14_000 }));
+        assert_eq!(window(500, 3_500).map(|activity| activity.blocks), Some(900), "the edges are drawn out");
+        assert_eq!(window(100, 900), None);
     }
 
     #[test]
@@ -146,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_watch_sees_this_process_work() {
-        let watch = Watch::start(Vec::new(), Vec::new());
+        let watch = Watch::start(Watched { service: Vec::new(), stores: Vec::new(), probe: None });
         let worked = host::cpu_time();
         while host::cpu_time().since(worked) < Nanos::from_millis(20) {}
         let observed = watch.end(Some(MonotonicClock::start()));

@@ -37,14 +37,17 @@ pub enum Error {
         /// Responses.
         count: u64,
     },
-    /// Another study or load holds a lock.
-    #[error("{what}: `{}` is locked", .path.display())]
+    /// Another study holds a lock.
+    #[error("{}: `{}` is locked", .holder, .path.display())]
     Locked {
         /// The holder, as "another `knee study` runs this study".
-        what: &'static str,
+        holder: String,
         /// The file.
         path: PathBuf,
     },
+    /// The saved trials ran while the CPUs were divided otherwise, or before a division was recorded.
+    #[error("the saved trials ran on another division of the CPUs")]
+    OtherDivision,
     /// Saved trials cannot be read.
     #[error("no trials are saved, `{}`: {}", .path.display(), reason(.source))]
     NotSaved {
@@ -143,6 +146,7 @@ impl Error {
             | Self::Locked { .. }
             | Self::NotSaved { .. }
             | Self::Unrelated { .. }
+            | Self::OtherDivision
             | Self::NoProcess(_)
             | Self::NoCpuTime => Kind::Input,
             Self::NoSuccess { .. } => Kind::Unusable,
@@ -164,6 +168,9 @@ impl Error {
             }
             Self::Refused(Refusal::MarginWithinNoise { .. }) => "ask for more blocks, or a wider margin",
             Self::NoSuccess { .. } => "check the path, the method and the host that the service expects",
+            Self::OtherDivision => {
+                "start again without --resume, or continue on a machine with as many CPUs as before"
+            }
             Self::Locked { .. } => "wait until it has ended, or stop it",
             Self::NotSaved { .. } => "run the study first, without --resume and --report-only",
             Self::Unwritable { .. } => "check the folder, its permissions and the space left",

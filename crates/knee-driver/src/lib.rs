@@ -11,6 +11,7 @@ pub mod cpu_use;
 mod error;
 mod fixture;
 pub mod lock;
+mod pilot;
 mod placement;
 pub mod private_file;
 pub mod process;
@@ -25,5 +26,5 @@ mod variant;
 
 pub use error::{Error, Kind};
 pub use fixture::StudyFixture;
-pub use runner::{LoadSource, Loaded, Times, TrialRunner};
+pub use runner::{LoadSource, Loaded, Spans, Times, TrialRunner};
 pub use trials::{Event, Trials};

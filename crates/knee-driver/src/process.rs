@@ -59,6 +59,12 @@ impl Snapshot {
         (!members.is_empty()).then(|| Nanos(times.sum()))
     }
 
+    /// Resident memory of `roots` and their descendants now, as in [`Use`]; `None` if none of them can be seen.
+    pub fn memory(&self, roots: &[u32]) -> Option<u64> {
+        let members = self.members(roots);
+        (!members.is_empty()).then(|| members.into_iter().filter_map(resident).sum())
+    }
+
     /// Existing processes of `roots`, with their descendants.
     fn members(&self, roots: &[u32]) -> Vec<u32> {
         let mut members: Vec<u32> = roots.iter().copied().filter(|pid| self.0.contains_key(pid)).collect();
@@ -77,7 +83,7 @@ impl Snapshot {
 /// Resources used by `roots` and their descendants; `None` if none of them is visible.
 pub fn used(roots: &[u32]) -> Option<Use> {
     let seen = Snapshot::now();
-    let memory = seen.members(roots).into_iter().filter_map(resident).sum();
+    let memory = seen.memory(roots).unwrap_or_default();
     seen.cpu(roots).map(|cpu| Use { cpu, memory })
 }
 

@@ -2,18 +2,19 @@
 //!
 //! Does not choose trials and does not interpret measurements.
 
+use knee_core::clock::MonotonicClock;
 use knee_core::record::{Ending, Run};
 use knee_core::unit::Nanos;
-use knee_engine::control::Control;
-use knee_fixture::{Fixture, Running, Store};
+use knee_engine::control::{Control, Request};
+use knee_fixture::{ActivityProbe, Fixture, Running, Store};
 use knee_study::definition::{Load, Variant, Workload};
+use knee_study::metric::Metric;
 use knee_study::study::{CUT_SHORT, Measured, Placement, Spent, Study, Trial, TrialResult, TrialWarning};
 
-use crate::cost::{Observed, Watch};
+use crate::cost::{Observed, Watch, Watched};
 use crate::error::Error;
 use crate::fixture::{StudyFixture, variable};
 use crate::placement;
-use crate::process::used;
 use crate::variant::{others, overrides};
 
 /// The run of a trial.
@@ -58,6 +59,40 @@ pub struct TrialRunner {
     control: Control,
     /// The variant whose service runs, the service, and its address.
     running: Option<(String, String, Running)>,
+    spans: Spans,
+}
+
+/// What the time of a study was spent on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spans {
+    /// Until the first service was ready: builds and seeds.
+    pub first_start: Nanos,
+    /// Resets and starts of services, after the first one.
+    pub starts: Nanos,
+    /// Before and after the load of trials: virtual users are created, the last responses are waited for.
+    pub around: Nanos,
+    /// Under load, warm-ups included.
+    pub load: Nanos,
+}
+
+impl Spans {
+    /// The share of the time without load, 0 to 1, not counting the first start; `None` before the first load.
+    pub fn overhead(&self) -> Option<f64> {
+        let idle = self.starts.as_secs_f64() + self.around.as_secs_f64();
+        let load = self.load.as_secs_f64();
+        (load > 0.0).then(|| idle / (idle + load))
+    }
+
+    fn started(&mut self, took: Nanos) {
+        let span = if self.load == Nanos::ZERO { &mut self.first_start } else { &mut self.starts };
+        *span += took;
+    }
+
+    fn loaded(&mut self, took: Nanos, planned: Nanos) {
+        let load = planned.min(took);
+        self.load += load;
+        self.around += took.since(load);
+    }
 }
 
 /// The result of a trial.
@@ -87,14 +122,17 @@ impl From<knee_fixture::Error> for Absent {
 impl TrialRunner {
     /// A runner without a running service.
     pub fn new(fixture: Option<StudyFixture>, source: Box<dyn LoadSource>, control: Control) -> Self {
-        Self { fixture, source, control, running: None }
+        Self { fixture, source, control, running: None, spans: Spans::default() }
     }
 
     /// Runs a trial. A failure of the service is a result, not an error.
     pub(crate) fn run(&mut self, study: &Study, trial: &Trial) -> Result<Outcome, Error> {
         let variant = study.variant_of(trial).cloned().ok_or(Error::Missing("variant"))?;
         let workload = study.workload_of(trial).cloned().ok_or(Error::Missing("workload"))?;
-        let (running, fresh) = match self.service(study, trial, &variant, &workload.service) {
+        let clock = MonotonicClock::start();
+        let service = self.service(study, trial, &variant, &workload.service);
+        self.spans.started(clock.now());
+        let (running, fresh) = match service {
             Ok(found) => found,
             Err(Absent::Fixture(error)) => return result_of(error),
             Err(Absent::Undeclared) => return Err(Error::Missing("service")),
@@ -106,7 +144,10 @@ impl TrialRunner {
         let times =
             Times { settle: study.settle(fresh), measure: study.measure(trial), seed: trial.arrival_seed };
         let place = self.place(&workload, &running);
-        let (Loaded { run, record }, spent) = self.load(&workload, &running, times)?;
+        let probe = self.probe(study);
+        let clock = MonotonicClock::start();
+        let (Loaded { run, record }, spent) = self.load(&workload, &running, times, probe)?;
+        self.spans.loaded(clock.now(), run.head.measured_from.saturating_add(run.window()));
         if let Some(Err(error)) = self.fixture.as_ref().map(|fixture| fixture.fixture.check()) {
             self.running = None;
             return result_of(error);
@@ -121,19 +162,66 @@ impl TrialRunner {
         Ok(Outcome { result: TrialResult::Measured(measured), output: Vec::new(), no_success })
     }
 
+    /// Measures a trial that is not part of the study; `None` if its service does not survive it.
+    pub(crate) fn pilot(
+        &mut self,
+        study: &Study,
+        trial: &Trial,
+        times: Times,
+    ) -> Result<Option<Measured>, Error> {
+        let variant = study.variant_of(trial).cloned().ok_or(Error::Missing("variant"))?;
+        let workload = study.workload_of(trial).cloned().ok_or(Error::Missing("workload"))?;
+        let service = workload.service.clone();
+        let Ok((running, _)) = self.service(study, trial, &variant, &service) else { return Ok(None) };
+        let Ok(workload) = self.filled(workload) else { return Ok(None) };
+        let loaded = self.load(&workload, &running, times, None);
+        self.running = None;
+        let Some(fixture) = &mut self.fixture else { return Ok(None) };
+        let survived = fixture.fixture.check().is_ok();
+        fixture.fixture.reset(&service)?;
+        let (Loaded { run, record }, spent) = loaded?;
+        Ok(survived.then(|| Measured::of(&run, spent, record)))
+    }
+
+    /// What the time was spent on until now.
+    pub(crate) const fn spans(&self) -> Spans {
+        self.spans
+    }
+
+    /// Whether the user asked for a stop.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.control.request() != Request::Run
+    }
+
+    /// The services and stores, if any are started.
+    pub(crate) fn fixture(&mut self) -> Option<&mut Fixture> {
+        self.fixture.as_mut().map(|fixture| &mut fixture.fixture)
+    }
+
     /// Sends the load, and measures its cost meanwhile.
-    fn load(&self, workload: &Workload, running: &Running, times: Times) -> Result<(Loaded, Spent), Error> {
-        let pids: Vec<u32> = running.pid.into_iter().collect();
+    fn load(
+        &self,
+        workload: &Workload,
+        running: &Running,
+        times: Times,
+        probe: Option<ActivityProbe>,
+    ) -> Result<(Loaded, Spent), Error> {
+        let service: Vec<u32> = running.pid.into_iter().collect();
         let stores = self.stores().into_iter().flat_map(|store| store.pids).collect();
         // That of another run, if this one should never begin.
         let _ = self.control.take_clock();
-        let watch = Watch::start(pids.clone(), stores);
+        let watch = Watch::start(Watched { service, stores, probe });
         let loaded = self.source.load(workload, &running.url, times, &self.control);
         let observed = watch.end(self.control.take_clock());
         let loaded = loaded?;
-        let memory = used(&pids).map(|used| used.memory);
-        let spent = Spent { memory, ..spent(&loaded.run, &observed) };
+        let spent = spent(&loaded.run, &observed);
         Ok((loaded, spent))
+    }
+
+    /// How to ask the databases for their work, if the study asks for it.
+    fn probe(&self, study: &Study) -> Option<ActivityProbe> {
+        let fixture = self.fixture.as_ref()?;
+        study.asks_for(Metric::is_of_postgres).then(|| fixture.fixture.activity())
     }
 
     fn stores(&self) -> Vec<Store> {
@@ -194,17 +282,25 @@ impl TrialRunner {
     }
 }
 
-/// Cost of the measured requests. If the window was too short for samples, the cost of the whole trial is divided
-/// between those requests and the others.
+/// Cost of the measured requests. If the window was too short for samples, the CPU time of the whole trial is divided
+/// between those requests and the others, and the work of databases is unknown.
 fn spent(run: &Run, observed: &Observed) -> Spent {
     let from = run.head.measured_from;
-    let [service, stores, generator] =
-        observed.between(from, from.saturating_add(run.window())).unwrap_or_else(|| {
-            let measured = run.measured.accounting().planned as f64;
-            let share = measured / (measured + run.warm_up.accounting().planned as f64).max(1.0);
-            observed.whole().map(|cpu| Some(Nanos((cpu?.as_nanos() as f64 * share) as u64)))
-        });
-    Spent { service, stores, generator, memory: None }
+    let to = from.saturating_add(run.window());
+    let [service, stores, generator] = observed.between(from, to).unwrap_or_else(|| {
+        let measured = run.measured.accounting().planned as f64;
+        let share = measured / (measured + run.warm_up.accounting().planned as f64).max(1.0);
+        observed.whole().map(|cpu| Some(Nanos((cpu?.as_nanos() as f64 * share) as u64)))
+    });
+    let activity = observed.activity(from, to);
+    Spent {
+        service,
+        stores,
+        generator,
+        memory: observed.memory(),
+        blocks: activity.map(|activity| activity.blocks),
+        wal_bytes: activity.map(|activity| activity.wal_bytes),
+    }
 }
 
 /// The warning if a script's own options end it before the time that the study declares.
@@ -236,6 +332,28 @@ fn result_of(error: knee_fixture::Error) -> Result<Outcome, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_overhead_is_the_time_without_load_after_the_first_start() {
+        let mut spans = Spans::default();
+        assert_eq!(spans.overhead(), None);
+        // A build of a minute, then trials of 8 s that take 9 s, each after a start of 1 s.
+        spans.started(Nanos::from_secs(60));
+        spans.loaded(Nanos::from_secs(9), Nanos::from_secs(8));
+        spans.started(Nanos::from_secs(1));
+        spans.loaded(Nanos::from_secs(9), Nanos::from_secs(8));
+        let expected = Spans {
+            first_start: Nanos::from_secs(60),
+            starts: Nanos::from_secs(1),
+            around: Nanos::from_secs(2),
+            load: Nanos::from_secs(16),
+        };
+        assert_eq!(spans, expected);
+        assert!((spans.overhead().unwrap() - 3.0 / 19.0).abs() < 1e-9);
+        // A trial that was cut off had less load than planned.
+        spans.loaded(Nanos::from_secs(2), Nanos::from_secs(8));
+        assert_eq!((spans.load, spans.around), (Nanos::from_secs(18), Nanos::from_secs(2)));
+    }
 
     #[test]
     fn a_script_that_ends_before_the_declared_time_is_reported_and_one_that_ends_with_it_is_not() {

@@ -13,10 +13,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
+use knee_core::fixture::division::Division;
 use knee_core::unit::Nanos;
 use knee_report::study::Session;
 use knee_study::definition::{Claim, Definition};
-use knee_study::study::{Entry, Options, Study, Trial, TrialResult};
+use knee_study::study::{Calibration, Entry, Options, Study, Trial, TrialResult};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -36,6 +37,12 @@ struct Heading {
     /// Claims that were changed after trials were run: when the last session before the change began.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     changed_claims: BTreeMap<String, Nanos>,
+    /// The noise of the machine when the study began, which decides margins and verdicts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    noise: Option<Calibration>,
+    /// How the CPUs were divided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    division: Option<Division>,
 }
 
 /// A line after the first.
@@ -58,6 +65,10 @@ pub struct Stored {
     pub entries: Vec<Entry>,
     /// Claims that were changed after trials were run: when the last session before the change began.
     pub changed_claims: BTreeMap<String, Nanos>,
+    /// The noise of the machine when the study began, if it was known.
+    pub noise: Option<Calibration>,
+    /// How the CPUs were divided; `None` if an older version ran all trials.
+    pub division: Option<Division>,
 }
 
 /// A file to which trials are added.
@@ -98,6 +109,8 @@ impl SavedTrials {
             sessions: Vec::new(),
             entries: Vec::new(),
             changed_claims: known.changed_claims,
+            noise: known.noise,
+            division: known.division,
         };
         for line in lines.map_while(Result::ok) {
             match serde_json::from_str(&line) {
@@ -149,6 +162,8 @@ impl SavedTrials {
             definition: study.definition().clone(),
             options: study.options().clone(),
             changed_claims: study.changed_claims().clone(),
+            noise: study.calibration().cloned(),
+            division: study.division().cloned(),
         };
         let mut text = line(&heading);
         let session = |session: &Session| line(&Line::Session { session: session.clone() });

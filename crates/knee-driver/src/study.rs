@@ -6,15 +6,19 @@
 use std::path::Path;
 
 use knee_core::clock;
+use knee_core::fixture::Declaration;
 use knee_core::record::Build;
 use knee_engine::control::Control;
 use knee_engine::host;
+use knee_fixture::Running;
 use knee_report::study::Session;
 use knee_study::definition::Definition;
-use knee_study::study::{Calibration, Options, Study, Trial, TrialResult};
+use knee_study::study::{Calibration, Options, Refusal, Study, Trial, TrialResult};
 
 use crate::error::Error;
-use crate::fixture::StudyFixture;
+use crate::fixture::{StudyFixture, variable};
+use crate::lock::Lock;
+use crate::pilot;
 use crate::runner::{LoadSource, TrialRunner};
 use crate::saved::SavedTrials;
 use crate::trials::{Event, Trials};
@@ -31,7 +35,8 @@ pub enum Start {
     Saved,
 }
 
-/// The study in `folder` before its next trial, and its sessions until then.
+/// The study in `folder` before its next trial, and its sessions until then. A new study gets `noise`; another one keeps
+/// the noise that was saved with it, because margins and verdicts depend on it.
 ///
 /// # Errors
 ///
@@ -49,8 +54,26 @@ pub fn begin(
         Start::Resumed => saved.resumed(definition, &options)?,
         Start::Saved => saved.read(definition)?,
     };
-    let study = Study::resume(definition.clone(), stored.options, noise, stored.entries)?;
+    let mut study = Study::resume(definition.clone(), stored.options, stored.noise, stored.entries)?;
+    study.divide(stored.division);
     Ok((study.with_changed_claims(stored.changed_claims), stored.sessions))
+}
+
+/// Keeps other studies out of `folder` while the lock is held. Take it before [`begin`], so that the saved trials are
+/// those that are there when the next one begins.
+///
+/// # Errors
+///
+/// When another process runs a study in it.
+pub fn lock(folder: &Path) -> Result<Lock, Error> {
+    SavedTrials::at(folder).lock()
+}
+
+/// What is started for a study: its declaration with its options.
+fn declared(study: &Study) -> Declaration {
+    let mut declaration = study.definition().fixture.clone();
+    declaration.generator.share_cpus |= study.options().share_cpus;
+    declaration
 }
 
 /// Refuses a study whose services cannot be started, before anything starts.
@@ -72,8 +95,8 @@ pub fn check(study: &Study) -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs the trials that are left of the study in `folder`, and adds a session of `build`. Returns the error that
-/// ended them early, if any.
+/// Runs the trials that are left of the study in `folder`, which the caller has locked, and adds a session of `build`.
+/// Returns the error that ended them early, if any.
 ///
 /// # Errors
 ///
@@ -89,16 +112,16 @@ pub fn run(
 ) -> Result<Option<Error>, Error> {
     check(study)?;
     let saved = SavedTrials::at(folder);
-    let _lock = saved.lock()?;
     let (started, machine) = (clock::wall(), host::machine());
     sessions.push(Session { started, first_trial: study.entries().len(), build, machine });
     observe(Event::FixtureStarts);
-    let fixture = StudyFixture::up(&study.definition().fixture, folder, control)?;
+    let fixture = StudyFixture::up(&declared(study), folder, control)?;
     fixture.check(&study.definition().workloads)?;
+    let source = source(fixture.fixture.study());
+    let mut runner = TrialRunner::new(Some(fixture), source, control.clone());
+    pilot::divide(study, &mut runner, observe)?;
     // Not before: it replaces the trials that were saved.
     let mut journal = saved.open(study, sessions)?;
-    let source = source(fixture.fixture.study());
-    let runner = TrialRunner::new(Some(fixture), source, control.clone());
     let mut save = |trial: &Trial, result: &TrialResult| journal.add(trial, result);
     Trials { control, observe, save: &mut save }.run(study, runner)
 }
@@ -116,9 +139,124 @@ pub fn run_unsaved(
     observe: &mut dyn FnMut(Event<'_>),
 ) -> Result<Option<Error>, Error> {
     check(study)?;
-    let declared = &study.definition().fixture;
+    let declared = declared(study);
     let starts = !declared.service.is_empty();
-    let fixture = starts.then(|| StudyFixture::up(declared, Path::new("."), control)).transpose()?;
-    let runner = TrialRunner::new(fixture, source, control.clone());
+    let fixture = starts.then(|| StudyFixture::up(&declared, Path::new("."), control)).transpose()?;
+    let mut runner = TrialRunner::new(fixture, source, control.clone());
+    pilot::divide(study, &mut runner, observe)?;
     Trials { control, observe, save: &mut |_, _| Ok(()) }.run(study, runner)
+}
+
+/// Services and stores of one variant that are up, without load.
+pub struct Standing {
+    fixture: StudyFixture,
+    /// Services that were asked for, by name.
+    pub services: Vec<(String, Running)>,
+}
+
+/// Starts the services of all workloads as `variant` has them, in the folder of the study, with their stores.
+///
+/// # Errors
+///
+/// An unknown variant, or what cannot be started.
+pub fn up(study: &Study, variant: &str, folder: &Path, control: &Control) -> Result<Standing, Error> {
+    let all = study.variants();
+    let variant = all.iter().find(|known| known.name == variant).cloned().ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|known| known.name.as_str()).collect();
+        Refusal::UnknownVariant(variant.to_owned(), names.join(", "))
+    })?;
+    check(study)?;
+    let definition = study.definition();
+    let mut fixture = StudyFixture::up(&declared(study), folder, control)?;
+    let mut services: Vec<(String, Running)> = Vec::new();
+    for workload in &definition.workloads {
+        let needed =
+            others(definition, &variant, &workload.service).into_iter().chain([workload.service.clone()]);
+        for name in needed {
+            if services.iter().all(|(started, _)| *started != name) {
+                let running = fixture.fixture.start(&name, &overrides(definition, &variant, &name))?;
+                services.push((name, running));
+            }
+        }
+    }
+    Ok(Standing { fixture, services })
+}
+
+impl Standing {
+    /// Databases and caches with their addresses, which contain their passwords.
+    pub fn stores(&self) -> Vec<(String, String)> {
+        self.fixture.fixture.stores().into_iter().map(|store| (store.name, store.url)).collect()
+    }
+
+    /// A variable of a workload's script with its placeholders filled in; services that it names are started.
+    ///
+    /// # Errors
+    ///
+    /// An unknown placeholder, or a service that cannot be started.
+    pub fn fill(&mut self, text: &str, workload: &str, name: &str) -> Result<String, Error> {
+        Ok(self.fixture.fixture.fill(text, &variable(workload, name))?)
+    }
+
+    /// An error if a service or a store has ended.
+    ///
+    /// # Errors
+    ///
+    /// What ended, and its last lines.
+    pub fn check(&self) -> Result<(), Error> {
+        Ok(self.fixture.fixture.check()?)
+    }
+
+    /// Stops everything.
+    ///
+    /// # Errors
+    ///
+    /// What could not be removed.
+    pub fn down(self) -> Result<(), Error> {
+        self.fixture.down()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use knee_study::metric::Metric;
+
+    use super::*;
+
+    const STUDY: &str = r#"title = "noise"
+
+[service.main]
+command = ["server", "{port}"]
+
+[variants.one]
+
+[variants.two]
+
+[workloads.list]
+path = "/"
+
+[design]
+kind = "ladder"
+"#;
+
+    fn noise(deviation: f64) -> Calibration {
+        let deviations = [(Metric::P50, deviation)].into();
+        Calibration { of: "a server".to_owned(), blocks: 10, deviations, suspicious: Vec::new() }
+    }
+
+    #[test]
+    fn a_saved_study_has_the_noise_that_was_known_when_it_began_and_a_new_one_that_of_today() {
+        let folder = tempfile::tempdir().unwrap();
+        let definition = Definition::read(STUDY, "study.toml", &|_| true).unwrap();
+        for then in [Some(noise(0.01)), None] {
+            let begun = Study::new(definition.clone(), Options::default(), then.clone()).unwrap();
+            SavedTrials::at(folder.path()).open(&begun, &[]).unwrap();
+            let of = |start: Start| {
+                let today = Some(noise(0.9));
+                let (study, _) = begin(&definition, Options::default(), start, today, folder.path()).unwrap();
+                study.calibration().cloned()
+            };
+            assert_eq!([of(Start::Resumed), of(Start::Saved)], [then.clone(), then]);
+            assert_eq!(of(Start::New), Some(noise(0.9)));
+        }
+    }
 }

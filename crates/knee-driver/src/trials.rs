@@ -4,19 +4,28 @@
 //! and does not know where results are saved.
 
 use knee_core::clock::MonotonicClock;
+use knee_core::fixture::division::Division;
 use knee_core::unit::Nanos;
 use knee_engine::control::{Control, Request};
 use knee_study::metric::Metric;
+use knee_study::sizing::Size;
 use knee_study::study::{Study, Trial, TrialResult};
 
 use crate::error::Error;
-use crate::runner::{Outcome, TrialRunner};
+use crate::runner::{Outcome, Spans, TrialRunner};
 
 /// Events while trials run.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// Services and stores are about to start.
     FixtureStarts,
+    /// The CPUs are divided, before the first trial.
+    Divided {
+        /// Who has which CPUs.
+        division: &'a Division,
+        /// What a pilot showed, if there was one.
+        size: Option<Size>,
+    },
     /// A trial has ended.
     Trial {
         /// The trial.
@@ -32,6 +41,11 @@ pub enum Event<'a> {
     },
     /// The user interrupted them.
     Interrupted,
+    /// The last one has ended, and everything is about to stop.
+    Ended {
+        /// What the time was spent on.
+        spans: Spans,
+    },
 }
 
 /// How trials are run and reported.
@@ -55,6 +69,7 @@ impl Trials<'_> {
         if self.control.request() != Request::Run {
             (self.observe)(Event::Interrupted);
         }
+        (self.observe)(Event::Ended { spans: runner.spans() });
         runner.down()?;
         Ok(fault)
     }

@@ -41,9 +41,10 @@ pub(crate) fn check(declaration: &Declaration) -> Result<(), Error> {
 ///
 /// The entry, and what is wrong with it.
 pub fn check_start(declaration: &Declaration, name: &str, overrides: &Overrides) -> Result<(), Error> {
-    let Some(declared) = declaration.service.get(name).filter(|service| service.address.is_none()) else {
-        return Ok(());
-    };
+    let Some(declared) = declaration.service.get(name) else { return Ok(()) };
+    if declared.address.is_some() {
+        return check_own(name, declared, overrides);
+    }
     let mut service = declared.clone();
     service.command = overrides.command.clone().unwrap_or(service.command);
     service.command.extend(overrides.args.iter().cloned());
@@ -54,6 +55,16 @@ pub fn check_start(declaration: &Declaration, name: &str, overrides: &Overrides)
         return Ok(());
     }
     Err(Error::NoPort { at: format!("service.{name}.command") })
+}
+
+/// Refuses changes of a service that the user runs: they would have no effect.
+pub(crate) fn check_own(name: &str, declared: &Service, overrides: &Overrides) -> Result<(), Error> {
+    if declared.address.is_none() || *overrides == Overrides::default() {
+        return Ok(());
+    }
+    let what =
+        "means that you run the service, so switches, `env`, `command` and `revision` cannot change it";
+    Err(Error::declared(format!("service.{name}.address"), what))
 }
 
 /// Refuses texts of a service with a placeholder that does not exist.
@@ -292,6 +303,21 @@ mod tests {
         assert_eq!(start(service(&["server"]), &Overrides { env, ..none.clone() }), Ok(()));
         let args = vec!["{prot}".to_owned()];
         assert!(start(service(&["server"]), &Overrides { args, ..none }).unwrap_err().contains("`{prot}`"));
+    }
+
+    #[test]
+    fn a_service_that_the_user_runs_cannot_be_changed_by_a_variant() {
+        let own = Service { address: Some("http://127.0.0.1:1".to_owned()), ..Service::default() };
+        let declaration =
+            Declaration { service: [("main".to_owned(), own)].into(), ..Declaration::default() };
+        let env = [("CACHE".to_owned(), "on".to_owned())].into();
+        let error =
+            check_start(&declaration, "main", &Overrides { env, ..Overrides::default() }).unwrap_err();
+        assert!(
+            error.to_string().starts_with("`service.main.address` means that you run the service"),
+            "{error}"
+        );
+        assert!(check_start(&declaration, "main", &Overrides::default()).is_ok());
     }
 
     #[test]

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use knee_core::fixture::division::{self, Division};
 use knee_core::fixture::{Declaration, Reset, Service};
 
+use crate::activity::ActivityProbe;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::folder;
@@ -22,7 +24,7 @@ use crate::registry::Handle;
 use crate::service::{ServiceState, StartContext};
 use crate::source::Sources;
 use crate::supervisor;
-use crate::{declaration, platform, ready, registry};
+use crate::{declaration, platform, postgres, ready, registry};
 
 mod data;
 
@@ -41,12 +43,21 @@ pub struct Options {
     pub supervisor: Option<supervisor::Program>,
     /// Every wait ends soon after this becomes true.
     pub interrupt: Arc<AtomicBool>,
+    /// Number of CPUs of the generator, if the declaration leaves it open; half of the CPUs when absent.
+    pub generator_cpus: Option<usize>,
 }
 
 impl Options {
     /// Settings for the study in this folder, without a supervisor.
     pub fn new(study: impl Into<PathBuf>) -> Self {
-        Self { study: study.into(), logs: None, temporary: None, supervisor: None, interrupt: Arc::default() }
+        Self {
+            study: study.into(),
+            logs: None,
+            temporary: None,
+            supervisor: None,
+            interrupt: Arc::default(),
+            generator_cpus: None,
+        }
     }
 }
 
@@ -87,6 +98,7 @@ pub struct Fixture {
     logs: PathBuf,
     study: PathBuf,
     allowed: Vec<usize>,
+    division: Division,
     /// Whether the generator was moved and must be moved back.
     placed: bool,
     /// What the generator was to have and cannot have here.
@@ -105,6 +117,7 @@ impl Fixture {
             .and_then(|study| std::fs::read_dir(&study).map(|_| study))
             .map_err(|error| Error::folder("read", &options.study, error))?;
         let allowed = platform::allowed_cpus();
+        let division = divided(declaration, &allowed, options.generator_cpus.unwrap_or(allowed.len() / 2));
         let parent = options.temporary.clone().unwrap_or_else(std::env::temp_dir);
         let weight = declaration.generator.cpu_weight;
         let launcher =
@@ -122,11 +135,13 @@ impl Fixture {
             logs,
             study,
             allowed,
+            division,
             placed: false,
             unavailable: Vec::new(),
             launcher,
         };
         fixture.check_cpus()?;
+        fixture.check_weight();
         fixture.bring_up_stores()?;
         fixture.place_generator()?;
         Ok(fixture)
@@ -137,6 +152,7 @@ impl Fixture {
     pub fn start(&mut self, name: &str, overrides: &Overrides) -> Result<Running, Error> {
         let declared = self.declared(name)?.clone();
         if let Some(address) = &declared.address {
+            declaration::check_own(name, &declared, overrides)?;
             return reachable(name, address, &declared);
         }
         self.stop(name)?;
@@ -224,6 +240,26 @@ impl Fixture {
         self.launcher.generator_weight
     }
 
+    /// How the CPUs are divided between the generator and everything else.
+    pub fn division(&self) -> &Division {
+        &self.division
+    }
+
+    /// The CPUs that can be divided, if there are several ways to divide them: the declaration names none.
+    pub fn divisible(&self) -> Option<usize> {
+        division::is_free(&self.declaration, &self.allowed).then_some(self.allowed.len())
+    }
+
+    /// Ends all services and gives the generator this many CPUs, or a few more so that cores are not shared.
+    pub fn divide(&mut self, generator_cpus: usize) -> Result<(), Error> {
+        for name in self.dependants_first() {
+            self.stop(&name)?;
+        }
+        self.division = divided(&self.declaration, &self.allowed, generator_cpus);
+        self.place_stores();
+        self.place_generator()
+    }
+
     /// What the generator was to have and cannot have here.
     pub fn unavailable(&self) -> &[Unavailable] {
         &self.unavailable
@@ -248,6 +284,12 @@ impl Fixture {
             store(format!("redis.{name}"), process.into_iter().collect(), Vec::new())
         });
         postgres.chain(redis).collect()
+    }
+
+    /// How to ask the PostgreSQL servers that the fixture started for the work that they have done.
+    pub fn activity(&self) -> ActivityProbe {
+        let servers = self.postgres.values().map(Cluster::writer).collect();
+        ActivityProbe { servers, database: postgres::DATABASE }
     }
 
     /// The folder of the study, as an absolute path.
@@ -312,9 +354,17 @@ impl Fixture {
         let redis = self.declaration.redis.iter().map(|(name, r)| (format!("redis.{name}.cpus"), &r.cpus));
         let generator = [(GENERATOR_CPUS.to_owned(), &self.declaration.generator.cpus)];
         for (at, cpus) in services.chain(postgres).chain(redis).chain(generator) {
-            placement::chosen(cpus.as_deref(), &self.allowed, &at)?;
+            self.cpus_of(cpus.as_deref(), &at)?;
         }
         Ok(())
+    }
+
+    /// The CPUs that the entry `at` names, or those of everything but the generator.
+    fn cpus_of(&self, named: Option<&str>, at: &str) -> Result<Vec<usize>, Error> {
+        match named {
+            Some(text) => placement::chosen(text, &self.allowed, at),
+            None => Ok(division::parse(&self.division.others).unwrap_or_default()),
+        }
     }
 
     /// Whether something refers to a service that is not running and that the fixture must start.
@@ -322,14 +372,13 @@ impl Fixture {
         self.services.get(name).is_none_or(|service| service.process.is_none())
     }
 
-    /// Restricts this process, the load generator, to its declared CPUs until the fixture is down.
+    /// Restricts this process, the load generator, to its CPUs until the fixture is down.
     fn place_generator(&mut self) -> Result<(), Error> {
-        if self.launcher.generator_weight.is_some() && !self.starts_something() {
-            let reason = "knee starts no process that competes with the generator".to_owned();
-            self.unavailable.push(Unavailable { what: declaration::GENERATOR_WEIGHT.to_owned(), reason });
-        }
-        let Some(cpus) = self.declaration.generator.cpus.as_deref() else { return Ok(()) };
-        let chosen = placement::chosen(Some(cpus), &self.allowed, GENERATOR_CPUS)?;
+        let chosen = match self.declaration.generator.cpus.as_deref() {
+            Some(text) => placement::chosen(text, &self.allowed, GENERATOR_CPUS)?,
+            None if self.division.shared.is_some() => return Ok(()),
+            None => division::parse(&self.division.generator).unwrap_or_default(),
+        };
         match platform::pin_process(&chosen) {
             Ok(()) => self.placed = true,
             Err(error) => {
@@ -340,25 +389,36 @@ impl Fixture {
         Ok(())
     }
 
-    /// Whether the fixture starts any declared service or store; those that the user runs do not count.
-    fn starts_something(&self) -> bool {
-        let declared = &self.declaration;
-        declared.service.values().any(|service| service.address.is_none())
-            || declared.postgres.values().any(|store| store.address.is_none())
-            || declared.redis.values().any(|store| store.address.is_none())
+    /// Notes that a weight of the generator has no effect without anything that competes with it.
+    fn check_weight(&mut self) {
+        if self.launcher.generator_weight.is_some() && !division::starts_something(&self.declaration) {
+            let reason = "knee starts no process that competes with the generator".to_owned();
+            self.unavailable.push(Unavailable { what: declaration::GENERATOR_WEIGHT.to_owned(), reason });
+        }
+    }
+
+    /// Moves stores that run to the CPUs of everything but the generator.
+    fn place_stores(&mut self) {
+        let others = division::parse(&self.division.others).unwrap_or_default();
+        for cluster in self.postgres.values_mut() {
+            cluster.place(&others);
+        }
+        for server in self.redis.values_mut() {
+            server.place(&others);
+        }
     }
 
     fn bring_up_stores(&mut self) -> Result<(), Error> {
         for (name, declared) in self.declaration.postgres.clone() {
             if declared.address.is_none() {
-                let cpus = placement::chosen(declared.cpus.as_deref(), &self.allowed, "")?;
+                let cpus = self.cpus_of(declared.cpus.as_deref(), "")?;
                 let cluster = Cluster::up(&self.launcher, &name, &declared, cpus, &self.logs)?;
                 self.postgres.insert(name, cluster);
             }
         }
         for (name, declared) in self.declaration.redis.clone() {
             if declared.address.is_none() {
-                let cpus = placement::chosen(declared.cpus.as_deref(), &self.allowed, "")?;
+                let cpus = self.cpus_of(declared.cpus.as_deref(), "")?;
                 let server = Server::up(&self.launcher, &name, &declared, cpus, &self.logs)?;
                 self.redis.insert(name, server);
             }
@@ -401,8 +461,7 @@ impl Fixture {
         folder: &Path,
         group: Option<PathBuf>,
     ) -> Result<StartContext, Error> {
-        let cpus =
-            placement::chosen(declared.cpus.as_deref(), &self.allowed, &format!("service.{name}.cpus"))?;
+        let cpus = self.cpus_of(declared.cpus.as_deref(), &format!("service.{name}.cpus"))?;
         let (folder, logs) = (folder.to_owned(), self.logs.clone());
         Ok(StartContext { placeholders: self.placeholders(), folder, logs, cpus, group })
     }
@@ -425,6 +484,16 @@ impl Drop for Fixture {
     fn drop(&mut self) {
         self.take_down();
     }
+}
+
+/// The division with this many CPUs for the generator, and the rest of its last core if something else is left.
+fn divided(declaration: &Declaration, allowed: &[usize], generator_cpus: usize) -> Division {
+    let mut count = generator_cpus.max(1);
+    let core = |position: usize| allowed.get(position).map(|cpu| platform::core_of(*cpu));
+    while count + 1 < allowed.len() && core(count) == core(count - 1) {
+        count += 1;
+    }
+    Division::of(declaration, allowed, count)
 }
 
 /// The declared entry that puts a service into a cgroup.

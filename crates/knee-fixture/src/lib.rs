@@ -5,6 +5,7 @@
 //! runs, does not measure, and leaves nothing behind: no process, no port, no folder. [`supervisor`] does that
 //! even when the program itself is killed.
 
+mod activity;
 mod declaration;
 mod error;
 mod exit;
@@ -22,9 +23,11 @@ mod redis;
 mod registry;
 mod service;
 mod source;
+mod started;
 pub mod supervisor;
 mod unprivileged;
 
+pub use activity::{Activity, ActivityProbe};
 pub use declaration::{GENERATOR_WEIGHT, check_start};
 pub use error::Error;
 pub use exit::Exit;

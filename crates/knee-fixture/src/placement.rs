@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use knee_core::fixture::division;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -40,24 +41,11 @@ pub(crate) fn outside(group: Option<&Path>, pid: u32, what: &str) -> Option<Unav
 /// The CPUs of `0`, `0-1` or `0-1,3`, ascending, each once. `at` names the entry in an error.
 pub(crate) fn cpus(text: &str, at: &str) -> Result<Vec<usize>, Error> {
     let wrong = || Error::declared(at, format!("is `{text}`, but must be CPUs as in `0`, `0-1` or `0-1,3`"));
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let number = |text: &str| text.trim().parse::<u16>().map(usize::from).map_err(|_| wrong());
-        let (first, last) = (number(first)?, number(last)?);
-        if first > last {
-            return Err(wrong());
-        }
-        cpus.extend(first..=last);
-    }
-    cpus.sort_unstable();
-    cpus.dedup();
-    Ok(cpus)
+    division::parse(text).ok_or_else(wrong)
 }
 
-/// The CPUs of a text, or all of `allowed`. One that this machine does not have is an error.
-pub(crate) fn chosen(text: Option<&str>, allowed: &[usize], at: &str) -> Result<Vec<usize>, Error> {
-    let Some(text) = text else { return Ok(allowed.to_vec()) };
+/// The CPUs of a text. One that this machine does not have is an error.
+pub(crate) fn chosen(text: &str, allowed: &[usize], at: &str) -> Result<Vec<usize>, Error> {
     let wanted = cpus(text, at)?;
     match wanted.iter().find(|cpu| !allowed.contains(cpu)) {
         // An empty list is a system that does not tell.
@@ -74,21 +62,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cpus_are_read_as_taskset_writes_them() {
-        let cases: [(&str, &[usize]); 4] =
-            [("0", &[0]), ("0-2", &[0, 1, 2]), ("3,0-1", &[0, 1, 3]), ("1,1", &[1])];
-        for (text, expected) in cases {
-            assert_eq!(cpus(text, "x").unwrap(), expected, "{text}");
-        }
-        for wrong in ["", "a", "1-0", "-1", "0,", "0-1-2", "70000"] {
-            assert!(cpus(wrong, "x").is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
     fn a_cpu_that_is_not_there_is_named() {
-        let error = chosen(Some("0,7"), &[0, 1], "service.main.cpus").unwrap_err();
+        let error = chosen("0,7", &[0, 1], "service.main.cpus").unwrap_err();
         assert_eq!(error.to_string(), "`service.main.cpus` asks for CPU 7; available: 0, 1");
-        assert_eq!(chosen(None, &[0, 1], "x").unwrap(), [0, 1]);
+        let error = chosen("x", &[0, 1], "service.main.cpus").unwrap_err();
+        assert!(error.to_string().contains("must be CPUs as in"), "{error}");
     }
 }

@@ -29,7 +29,7 @@ use sql::Endpoint;
 const USER: &str = "knee";
 
 /// The database that services use.
-const DATABASE: &str = "knee";
+pub(crate) const DATABASE: &str = "knee";
 
 /// The name of a replica on its primary, as application and as slot.
 const REPLICA: &str = "knee_replica";
@@ -150,6 +150,20 @@ impl Cluster {
             .into_iter()
             .chain(self.replica.as_ref().and_then(|replica| replica.process))
             .collect()
+    }
+
+    /// The server that writes.
+    pub(crate) fn writer(&self) -> Endpoint {
+        self.endpoint(&self.primary)
+    }
+
+    /// Moves its processes to `cpus`, unless the declaration names its CPUs.
+    pub(crate) fn place(&mut self, cpus: &[usize]) {
+        if self.declared.cpus.is_some() {
+            return;
+        }
+        self.cpus = cpus.to_vec();
+        self.processes().iter().for_each(|process| platform::pin_tree(process.pid, cpus));
     }
 
     /// Declared settings of its servers that are unavailable here.

@@ -88,6 +88,15 @@ impl Server {
         put("password", self.password.clone());
     }
 
+    /// Moves its process to `cpus`, unless the declaration names its CPUs.
+    pub(crate) fn place(&mut self, cpus: &[usize]) {
+        if self.declared.cpus.is_some() {
+            return;
+        }
+        self.cpus = cpus.to_vec();
+        self.process.iter().for_each(|process| platform::pin_tree(process.pid, cpus));
+    }
+
     /// The process.
     pub(crate) fn process(&self) -> Option<Handle> {
         self.process

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::exit::Exit;
 use crate::folder;
 use crate::platform::{self, SharedMemory};
+use crate::started::Started;
 
 /// The environment variable that identifies processes of a fixture, even if they left their group and session.
 const MARKER: &str = "KNEE_FIXTURE";
@@ -31,6 +32,9 @@ const PREFIX: &str = "knee-fixture-";
 
 /// The file in a fixture's folder that is locked while the fixture runs.
 const LOCK: &str = "lock";
+
+/// The file in a fixture's folder with a line for each process that was started.
+const STARTED: &str = "started";
 
 /// Time in which processes can end by themselves when everything is taken down at once.
 const LAST_GRACE: Duration = Duration::from_millis(1_500);
@@ -152,6 +156,7 @@ impl ProcessRegistry {
         self.next += 1;
         let child = spawn(launch, &format!("{}{id}.", self.marker()))?;
         let pid = child.id();
+        self.note(pid);
         let process = Process {
             child,
             stop_signal: launch.stop_signal,
@@ -161,6 +166,16 @@ impl ProcessRegistry {
         };
         self.processes.insert(id, process);
         Ok(Handle { id, pid })
+    }
+
+    /// Notes a process for the cleanup after this registry is killed. Without the note it is still found by its mark.
+    fn note(&self, pid: u32) {
+        let Some((root, started)) = self.root.as_ref().zip(platform::started(pid.cast_signed())) else {
+            return;
+        };
+        let mut options = OpenOptions::new();
+        let file = options.create(true).append(true).mode(0o600).open(root.path.join(STARTED));
+        let _ = file.and_then(|mut file| file.write_all(started.line().as_bytes()));
     }
 
     /// How a process ended, or nothing while it runs. It keeps its process ID until it is reaped.
@@ -230,7 +245,7 @@ impl ProcessRegistry {
             self.reap_adopted();
         }
         if let Some(root) = self.root.take() {
-            end_all(|| platform::stragglers(&root.path, &marker, &[]));
+            end_all(|| platform::stragglers(&root.path, &marker, &[], &[]));
             // A cgroup can have been made for a process that was never started.
             platform::remove_groups(&group_of(&root.path, ""));
             let _ = folder::remove(&root.path);
@@ -356,10 +371,17 @@ fn remove_leftovers(parent: &Path) {
 /// Ends and removes what belongs to the folder of a fixture whose registry is gone.
 pub(crate) fn remove_leftover(root: &Path, known: &[Handle]) {
     let groups: Vec<i32> = known.iter().map(|handle| handle.pid.cast_signed()).collect();
-    let marker = marker_of(root);
-    end_all(|| platform::stragglers(root, &marker, &groups));
+    let (marker, started) = (marker_of(root), started(root));
+    end_all(|| platform::stragglers(root, &marker, &groups, &started));
     platform::remove_groups(&group_of(root, ""));
     let _ = folder::remove(root);
+}
+
+/// The processes that the fixture with this folder started since the machine was started.
+fn started(root: &Path) -> Vec<Started> {
+    let text = fs::read_to_string(root.join(STARTED)).unwrap_or_default();
+    let boot = platform::boot();
+    text.lines().filter_map(Started::read).filter(|started| started.boot == boot).collect()
 }
 
 /// The name of a cgroup of the fixture with this folder.

@@ -38,8 +38,37 @@ pub(crate) struct ServiceState {
     starts: usize,
 }
 
-/// What a seed's result depends on: the revision of its source.
-pub(crate) type SeedKey = Option<String>;
+/// All that a seed's result depends on. The placeholders in its texts have the same values in the whole study.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SeedKey {
+    revision: Option<String>,
+    command: Vec<String>,
+    env: BTreeMap<String, String>,
+}
+
+impl SeedKey {
+    /// What the seed of `declared` gets under these changes; without a seed, environments make no difference.
+    pub(crate) fn of(declared: &Service, overrides: &Overrides) -> Self {
+        let mut env = BTreeMap::new();
+        if !declared.seed.is_empty() {
+            env.extend(declared.env.clone());
+            env.extend(seed_env(declared, overrides));
+        }
+        Self { revision: overrides.revision.clone(), command: declared.seed.clone(), env }
+    }
+}
+
+/// The variables of switches and variants that the seed gets.
+fn seed_env(declared: &Service, overrides: &Overrides) -> BTreeMap<String, String> {
+    let passed =
+        |name: &String| declared.seed_env.as_ref().is_none_or(|passed| passed.iter().any(|one| one == name));
+    overrides
+        .env
+        .iter()
+        .filter(|(name, _)| passed(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
 
 /// A process that answers.
 #[derive(Clone, Debug)]
@@ -115,7 +144,8 @@ impl ServiceState {
         self.starts += 1;
         let log = context.logs.join(format!("{}-seed-{}.log", self.name, self.starts));
         let seed = (declared.seed.as_slice(), format!("service.{}.seed", self.name));
-        let launch = self.launch(context, seed, declared, overrides, log)?;
+        let passed = Overrides { env: seed_env(declared, overrides), ..overrides.clone() };
+        let launch = self.launch(context, seed, declared, &passed, log)?;
         launcher.run_well(&launch, &format!("the seed of `{}`", self.name))
     }
 

@@ -12,6 +12,8 @@ mod bound;
 
 pub mod comparison;
 
+mod cpus;
+
 mod document;
 
 mod headline;
@@ -37,6 +39,7 @@ mod value;
 mod words;
 
 pub use block::{Block, Document, Table};
+pub use cpus::division;
 pub use markdown::{BEGIN, END, markdown, within};
 pub use notes::notes;
 pub use provenance::{Provenance, Session};

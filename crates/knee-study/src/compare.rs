@@ -124,6 +124,10 @@ pub struct Comparison {
     pub regressions: Vec<Metric>,
     /// Whether A and B are the same service, so that any difference is noise.
     pub same_service: bool,
+    /// Sides that were one process in all their trials, because knee did not start them: differences between two starts
+    /// of the same service are not in the intervals.
+    #[serde(default)]
+    pub not_restarted: Vec<String>,
     /// Every metric, the most important first.
     pub metrics: Vec<Line>,
     /// The study of both.
@@ -166,6 +170,12 @@ impl Comparison {
                 .map(|line| line.effect.metric)
                 .collect(),
             same_service: a == b,
+            not_restarted: study
+                .variants()
+                .iter()
+                .filter(|variant| variant.command.is_none())
+                .map(|variant| variant.name.clone())
+                .collect(),
             a,
             b,
             load: load.into(),

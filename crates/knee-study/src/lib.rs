@@ -19,6 +19,8 @@ pub mod metric;
 
 pub mod random;
 
+pub mod sizing;
+
 pub mod statistics;
 
 pub mod study;

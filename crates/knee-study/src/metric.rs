@@ -171,6 +171,11 @@ impl Metric {
         }
     }
 
+    /// Whether it is measured only if a study asks for it, and only of a PostgreSQL server that knee starts.
+    pub const fn is_of_postgres(self) -> bool {
+        matches!(self, Self::BlocksPerRequest | Self::WalPerRequest)
+    }
+
     /// Whether it measures how long a response takes.
     pub const fn is_response_time(self) -> bool {
         self.quantile().is_some() || matches!(self, Self::Mean | Self::Max)

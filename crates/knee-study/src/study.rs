@@ -17,6 +17,8 @@ mod conclusion;
 
 mod contrast;
 
+mod cpus;
+
 mod effect;
 
 mod estimate;
@@ -31,6 +33,8 @@ pub(crate) mod lineup;
 
 mod measured;
 
+mod repeat;
+
 mod state;
 
 mod times;
@@ -43,6 +47,7 @@ pub use bound::{Bound, Component};
 pub use calibration::Calibration;
 pub use claim::{Absence, Basis, ClaimResult, ClaimVerdict, ClaimedSize};
 pub use conclusion::{Conclusion, Controls, LostBlock, PublishedResult, Row, Spread, Totals, VariantSummary};
+pub use cpus::CpuUse;
 pub use effect::{Effect, Reason};
 pub use estimate::Estimate;
 pub use figure::Figure;
@@ -50,6 +55,7 @@ pub use growth::{GrowthClass, GrowthResult};
 pub use headline::Headline;
 pub use lineup::Relation;
 pub use measured::Spent;
+pub use repeat::{NEIGHBOURS, REPEATS_MAX};
 pub use state::Study;
 pub use times::{MergedTimes, ResponseTimes};
 pub use trial::{
@@ -59,15 +65,10 @@ pub use trial::{
 
 use std::collections::{BTreeMap, VecDeque};
 
-use knee_core::validity::Validity;
-
 use crate::definition::Definition;
 use crate::design;
 use crate::statistics::verdict::Verdict;
 use lineup::Lineup;
-
-/// Most attempts per trial: an invalid trial is repeated once.
-const ATTEMPTS_MAX: u32 = 2;
 
 /// Blocks of a quick study.
 const BLOCKS_QUICK: usize = 6;
@@ -104,6 +105,7 @@ impl Study {
             entries: Vec::new(),
             lost: BTreeMap::new(),
             changed: BTreeMap::new(),
+            division: None,
         };
         study.plan(0..blocks);
         Ok(study)
@@ -121,9 +123,11 @@ impl Study {
         entries: Vec<Entry>,
     ) -> Result<Self, Refusal> {
         let mut study = Self::new(definition, options, calibration)?;
-        for entry in entries {
+        let following: Vec<Trial> = entries.iter().skip(1).map(|entry| entry.trial.clone()).collect();
+        for (position, entry) in entries.into_iter().enumerate() {
+            let next = following.get(position);
             study
-                .record_result(&entry.trial, entry.result)
+                .take(&entry.trial, entry.result, next)
                 .map_err(|_| Refusal::OtherStudy(entry.trial.number))?;
         }
         Ok(study)
@@ -134,24 +138,31 @@ impl Study {
     /// # Errors
     /// [`Refusal::NotNext`] if it is another one; nothing is changed then.
     pub fn record_result(&mut self, trial: &Trial, result: TrialResult) -> Result<(), Refusal> {
+        self.take(trial, result, None)
+    }
+
+    /// The same for a stored result. The stored trial that follows shows whether this one was repeated and whether the
+    /// study was extended: older versions had other rules for both.
+    fn take(&mut self, trial: &Trial, result: TrialResult, stored: Option<&Trial>) -> Result<(), Refusal> {
         if self.ahead.front() != Some(trial) {
             return Err(Refusal::NotNext(trial.number));
         }
         self.ahead.pop_front();
-        let last = trial.attempt >= ATTEMPTS_MAX;
-        match &result {
-            TrialResult::Measured(measured) if measured.validity == Validity::Invalid && !last => {
-                self.repeat(trial);
-            }
-            TrialResult::Measured(_) => {}
-            TrialResult::Died { .. } if !last => self.repeat(trial),
-            TrialResult::Died { reason } | TrialResult::NeverReady { reason } => {
-                self.lose(&trial.variant, reason);
-            }
-        }
+        let again = match stored {
+            Some(next) => next.number == trial.number,
+            None => repeat::is_due(trial, &result),
+        };
+        let lost = repeat::loses(&self.entries, trial, &result).map(str::to_owned);
+        let died = matches!(result, TrialResult::Died { .. });
         self.entries.push(Entry { trial: trial.clone(), result });
+        match lost {
+            _ if again => self.repeat(trial),
+            Some(reason) => self.lose(&trial.variant, &reason),
+            None if died => self.freshen(&trial.variant),
+            None => {}
+        }
         if self.ahead.is_empty() {
-            self.extend();
+            self.extend(stored.is_some());
         }
         Ok(())
     }
@@ -163,7 +174,7 @@ impl Study {
     }
 
     fn repeat(&mut self, trial: &Trial) {
-        // Whatever spoilt the first attempt should not meet the second.
+        // What spoilt one attempt should not meet the next.
         self.ahead.push_front(Trial {
             attempt: trial.attempt + 1,
             restart: true,
@@ -172,13 +183,21 @@ impl Study {
         });
     }
 
+    /// After a death, the state of the process and of its data is unknown.
+    fn freshen(&mut self, variant: &str) {
+        if let Some(next) = self.ahead.front_mut().filter(|next| next.variant == variant) {
+            (next.restart, next.reset) = (true, true);
+        }
+    }
+
     fn lose(&mut self, variant: &str, reason: &str) {
         self.lost.entry(variant.to_owned()).or_insert_with(|| reason.to_owned());
         self.ahead.retain(|trial| trial.variant != variant);
     }
 
-    /// Doubles the number of blocks once, if that was asked for and a verdict is undecided.
-    fn extend(&mut self) {
+    /// Doubles the number of blocks once, if that was asked for and a verdict is undecided, or if it was done before
+    /// the study was stored.
+    fn extend(&mut self, was_extended: bool) {
         if !self.can_extend() || self.extended {
             return;
         }
@@ -188,7 +207,7 @@ impl Study {
         let alive = |effect: &Effect| {
             ![&effect.from, &effect.to].iter().any(|cell| self.lost.contains_key(&cell.variant))
         };
-        if effects.iter().any(|effect| open(effect) && alive(effect)) {
+        if was_extended || effects.iter().any(|effect| open(effect) && alive(effect)) {
             self.extended = true;
             let from = self.blocks;
             self.blocks *= 2;

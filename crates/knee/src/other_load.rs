@@ -1,7 +1,8 @@
-//! Detects another knee that measures on this machine at the same time, and reports it.
+//! Detects another knee that measures on this machine at the same time: waits for it, or reports it.
 //!
-//! Both hold a lock on one file in the folder for temporary files, whatever their users. Does not wait and refuses
-//! nothing. Reports nothing if the file cannot be opened.
+//! Both hold locks on files in the folder for temporary files, whatever their users. Series of trials (studies, sweeps,
+//! comparisons, calibrations) run one after another. A single load does not wait, because several processes can
+//! generate one load together. Refuses nothing, and does neither if a file cannot be opened.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::ErrorKind;
@@ -11,10 +12,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use knee_driver::lock;
+use knee_engine::control::{Control, Request};
 use rustix::fs::OFlags;
 
-/// The file, in the folder for temporary files.
+use crate::problem::on_one_line;
+
+/// The file that every load locks, in the folder for temporary files.
 const FILE: &str = "knee-load.lock";
+
+/// The file that the one series of trials locks, in the same folder.
+const SERIES: &str = "knee-series.lock";
+
+/// Interval of attempts while another series runs.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// The report.
 const NOTE: &str = "another knee is measuring on this machine; its load changes this result, and your load changes its result";
@@ -30,6 +41,8 @@ static REPORTED: AtomicBool = AtomicBool::new(false);
 #[must_use]
 pub struct Presence {
     file: Option<File>,
+    /// The lock of a series of trials, held until this is dropped.
+    series: Option<File>,
     reported: bool,
     narrate: fn(&str),
 }
@@ -43,7 +56,36 @@ impl Presence {
         if reported {
             report(narrate);
         }
-        Self { file, reported, narrate }
+        Self { file, series: None, reported, narrate }
+    }
+
+    /// The same for a series of trials: waits until no other series runs on this machine, and says which one runs. Ends
+    /// the wait if the user interrupts.
+    pub fn of_series(control: &Control, narrate: fn(&str)) -> Self {
+        let nested = PRESENT.load(Ordering::Relaxed);
+        let series = if nested { None } else { open(&std::env::temp_dir().join(SERIES)) };
+        if let Some(file) = &series {
+            wait(file, control, narrate);
+        }
+        let mut presence = Self::announce(narrate);
+        presence.series = series;
+        presence
+    }
+}
+
+/// Waits for the whole lock of a file.
+fn wait(file: &File, control: &Control, narrate: fn(&str)) {
+    let mut said = false;
+    while control.request() == Request::Run && matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+        if !said {
+            said = true;
+            let other = lock::holder(file).unwrap_or_else(|| "another knee".to_owned());
+            narrate(&format!(
+                "waiting: {} measures on this machine, and this would disturb it; Ctrl-C ends the wait",
+                on_one_line(&other)
+            ));
+        }
+        thread::sleep(PAUSE);
     }
 }
 
@@ -59,11 +101,14 @@ pub fn note() -> Option<&'static str> {
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        let Some(file) = &self.file else { return };
-        if !self.reported && is_shared(file) {
-            report(self.narrate);
+        if let Some(file) = self.file.take() {
+            if !self.reported && is_shared(&file) {
+                report(self.narrate);
+            }
+            PRESENT.store(false, Ordering::Relaxed);
         }
-        PRESENT.store(false, Ordering::Relaxed);
+        // Last: the series that waits for this one looks for other loads as soon as it has the lock.
+        drop(self.series.take());
     }
 }
 
@@ -138,6 +183,21 @@ mod tests {
         std::os::unix::fs::symlink(&path, &link).unwrap();
         assert!(open(&link).is_none());
         assert!(open(folder.path()).is_none(), "a folder is no file");
+    }
+
+    #[test]
+    fn a_series_waits_for_the_one_that_runs_until_the_user_interrupts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(SERIES);
+        let (first, second) = (open(&path).unwrap(), open(&path).unwrap());
+        let control = Control::new();
+        wait(&first, &control, |line| panic!("nobody else is here: {line}"));
+        assert!(matches!(second.try_lock(), Err(TryLockError::WouldBlock)));
+        control.stop();
+        wait(&second, &control, |line| panic!("{line}"));
+        let control = Control::new();
+        drop(first);
+        wait(&second, &control, |line| panic!("{line}"));
     }
 
     #[test]

@@ -6,13 +6,16 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
+use knee_core::fixture::division;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::placement::Bounds;
+use crate::started::Started;
 
 /// One process as `/proc/PID/stat` shows it.
 struct Process {
@@ -21,6 +24,8 @@ struct Process {
     group: i32,
     session: i32,
     zombie: bool,
+    /// When it was started, in clock ticks since the machine was.
+    begun: u64,
 }
 
 /// Living processes that belong to the process started as `root`: its group and session, its descendants, and
@@ -48,19 +53,39 @@ fn living(processes: &[Process], mut known: BTreeSet<i32>) -> Vec<Pid> {
     processes.iter().filter(alive).filter_map(|p| Pid::from_raw(p.pid)).collect()
 }
 
-/// Living processes of a fixture that is gone, or whose supervisor is: those with `marker` in their environment, their
-/// descendants, and PostgreSQL backends in its `folder`, which overwrite their environment. Groups are not needed
-/// here: their numbers can belong to other processes by now.
-pub(crate) fn stragglers(folder: &Path, marker: &str, _groups: &[i32]) -> Vec<Pid> {
+/// Living processes of a fixture that is gone, or whose supervisor is, with their descendants: those with `marker` in
+/// their environment, and those in the groups and sessions of the `started` processes. Databases and caches overwrite
+/// their environment, and PostgreSQL backends leave their group, so these are also known by working in `folder`.
+///
+/// A group has the number of the process that began it, which no other process can get while the group has members. So
+/// the number is that of another group only if a process has it that was started at another time.
+pub(crate) fn stragglers(folder: &Path, marker: &str, _groups: &[i32], started: &[Started]) -> Vec<Pid> {
     let processes = processes();
-    let known = processes.iter().filter(|p| carries(p.pid, marker) || is_backend(p.pid, folder));
+    let is_ours = |group: i32| {
+        let same = |start: &Started| processes.iter().all(|p| p.pid != group || p.begun == start.begun);
+        started.iter().any(|start| start.pid == group && same(start))
+    };
+    let known = processes.iter().filter(|p| {
+        is_ours(p.group) || is_ours(p.session) || carries(p.pid, marker) || is_store(p.pid, folder)
+    });
     living(&processes, known.map(|p| p.pid).collect())
 }
 
-/// Whether a process is PostgreSQL and works in `folder`.
-fn is_backend(pid: i32, folder: &Path) -> bool {
+/// Identifies a process that was started now, also after it has ended; `None` if it is gone.
+pub(crate) fn started(pid: i32) -> Option<Started> {
+    Some(Started { boot: boot(), pid, begun: process(pid)?.begun })
+}
+
+/// Identifies this start of the machine.
+pub(crate) fn boot() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
+/// Whether a process is a database or a cache and works in `folder`.
+fn is_store(pid: i32, folder: &Path) -> bool {
+    const NAMES: [&str; 3] = ["postgres", "redis-server", "valkey-server"];
     fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|place| place.starts_with(folder))
-        && fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == "postgres")
+        && fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| NAMES.contains(&name.trim_end()))
 }
 
 /// Living children of this process, adopted ones included.
@@ -127,10 +152,24 @@ fn mapped(line: &str) -> Option<SharedMemory> {
     (name.starts_with("/dev/shm/") && !deleted).then(|| SharedMemory::File(name.into()))
 }
 
-/// CPUs that this thread can run on.
+/// CPUs that this process could run on before a fixture placed it, those of the same core beside each other.
 pub(crate) fn allowed_cpus() -> Vec<usize> {
+    static AT_FIRST: OnceLock<Vec<usize>> = OnceLock::new();
+    AT_FIRST.get_or_init(allowed_now).clone()
+}
+
+fn allowed_now() -> Vec<usize> {
     let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
-    (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
+    let mut cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect();
+    cpus.sort_by_key(|&cpu| (core_of(cpu), cpu));
+    cpus
+}
+
+/// The core of a CPU, named by the first of its CPUs.
+pub(crate) fn core_of(cpu: usize) -> usize {
+    let file = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    let siblings = fs::read_to_string(file).ok().and_then(|text| division::parse(text.trim()));
+    siblings.and_then(|siblings| siblings.first().copied()).unwrap_or(cpu)
 }
 
 /// Restricts this thread, and everything that it starts, to `cpus`.
@@ -140,11 +179,24 @@ pub(crate) fn pin_thread(cpus: &[usize]) -> io::Result<()> {
 
 /// Restricts every thread of this process, and the threads that they start, to `cpus`.
 pub(crate) fn pin_process(cpus: &[usize]) -> io::Result<()> {
-    let set = set_of(cpus)?;
-    for entry in fs::read_dir("/proc/self/task")? {
+    pin_threads_of("self", &set_of(cpus)?)
+}
+
+/// Restricts a process, its descendants and all that they start to `cpus`, as far as the system allows it.
+pub(crate) fn pin_tree(pid: u32, cpus: &[usize]) {
+    let Ok(set) = set_of(cpus) else { return };
+    let root = BTreeSet::from([pid.cast_signed()]);
+    for process in living(&processes(), root) {
+        // A process can end meanwhile.
+        let _ = pin_threads_of(&process.as_raw_pid().to_string(), &set);
+    }
+}
+
+fn pin_threads_of(process: &str, set: &CpuSet) -> io::Result<()> {
+    for entry in fs::read_dir(format!("/proc/{process}/task"))? {
         let name = entry?.file_name();
         let thread = name.to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
-        match thread.map(|thread| sched_setaffinity(Some(thread), &set)) {
+        match thread.map(|thread| sched_setaffinity(Some(thread), set)) {
             // A thread can end while the list is read.
             None | Some(Ok(()) | Err(rustix::io::Errno::SRCH)) => {}
             Some(Err(error)) => return Err(error.into()),
@@ -295,12 +347,30 @@ fn process(pid: i32) -> Option<Process> {
     let mut words = rest.split_ascii_whitespace();
     let zombie = matches!(words.next()?, "Z" | "X");
     let mut number = || words.next()?.parse().ok();
-    Some(Process { pid, zombie, parent: number()?, group: number()?, session: number()? })
+    let (parent, group, session) = (number()?, number()?, number()?);
+    // proc(5): the session is field 6, the start field 22.
+    let begun = words.nth(15)?.parse().ok()?;
+    Some(Process { pid, parent, group, session, zombie, begun })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_is_known_by_when_it_was_started() {
+        let own = std::process::id().cast_signed();
+        let now = started(own).unwrap();
+        assert_eq!(now, started(own).unwrap());
+        let group = process(own).unwrap().group;
+        let of_group = Started { pid: group, ..started(group).unwrap_or(now.clone()) };
+        let other = Started { begun: of_group.begun + 1, ..of_group };
+        assert!(
+            stragglers(Path::new("/nowhere"), "NO=", &[], &[other]).is_empty(),
+            "another process's number"
+        );
+        assert_eq!(started(i32::MAX), None);
+    }
 
     #[test]
     fn shared_memory_that_outlives_its_process_is_read_from_its_maps() {

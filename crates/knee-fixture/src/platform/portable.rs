@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::placement::Bounds;
+use crate::started::Started;
 
 /// Kills the group of the process that was started as `root`, and names no process: members of a group cannot be
 /// listed here, and an ended leader counts as living until it is reaped.
@@ -19,8 +20,18 @@ pub(crate) fn members(root: i32, _marker: &str) -> Vec<Pid> {
 }
 
 /// Kills `groups`.
-pub(crate) fn stragglers(_folder: &Path, marker: &str, groups: &[i32]) -> Vec<Pid> {
+pub(crate) fn stragglers(_folder: &Path, marker: &str, groups: &[i32], _started: &[Started]) -> Vec<Pid> {
     groups.iter().flat_map(|&group| members(group, marker)).collect()
+}
+
+/// Nothing: the start of a process is not known.
+pub(crate) fn started(_pid: i32) -> Option<Started> {
+    None
+}
+
+/// The start of the machine is not known.
+pub(crate) fn boot() -> String {
+    String::new()
 }
 
 /// Nothing: children that were adopted are not known.
@@ -58,6 +69,14 @@ pub(crate) fn shared_memory(_pid: i32) -> Vec<SharedMemory> {
 pub(crate) fn allowed_cpus() -> Vec<usize> {
     Vec::new()
 }
+
+/// Not known: each CPU counts as a core.
+pub(crate) fn core_of(cpu: usize) -> usize {
+    cpu
+}
+
+/// Nothing can be placed.
+pub(crate) fn pin_tree(_pid: u32, _cpus: &[usize]) {}
 
 /// Only "all CPUs" can be had.
 pub(crate) fn pin_thread(cpus: &[usize]) -> io::Result<()> {

@@ -7,7 +7,7 @@ use knee_study::compare::{Comparison, Line};
 use knee_study::metric::Metric;
 use knee_study::record_pair::{MetricPair, RecordPair, RecordedRun};
 use knee_study::statistics::verdict::Verdict;
-use knee_study::study::{Calibration, Entry, Figure, LostBlock, Row, Totals, TrialResult};
+use knee_study::study::{Calibration, CpuUse, Entry, Figure, LostBlock, Row, Totals, TrialResult};
 use serde::Serialize;
 
 use super::block::{Block, Document, Table};
@@ -24,6 +24,10 @@ const BLOCKS_SHOWN: [usize; 2] = [10, 20];
 
 /// Lost blocks that are shown; on a busy machine all blocks can be lost for the same reason.
 const LOST_SHOWN: usize = 3;
+
+/// The caveat of sides that knee does not start.
+const ONE_PROCESS: &str =
+    "one process each: differences between two starts of the same service are not in the interval";
 
 /// A comparison or two runs as JSON: the layout of `docs/reference/compare.schema.json`.
 #[derive(Serialize)]
@@ -53,6 +57,8 @@ struct Driven<'a> {
     alpha: f64,
     over: bool,
     totals: Totals,
+    cpus: Option<&'a CpuUse>,
+    not_restarted: &'a [String],
     lost: &'a [LostBlock],
     notes: Vec<String>,
     trials: &'a [Entry],
@@ -77,6 +83,8 @@ pub fn comparison_json(comparison: &Comparison) -> String {
         alpha: study.alpha,
         over: study.over,
         totals: study.totals,
+        cpus: study.cpus.as_ref(),
+        not_restarted: &comparison.not_restarted,
         lost: &study.lost,
         notes: remarks(comparison),
         trials: &study.trials,
@@ -197,9 +205,17 @@ fn next(comparison: &Comparison) -> Vec<String> {
     std::iter::once(gate).chain(needed).collect()
 }
 
-/// The notes of the study, and one on two sides that are the same.
+/// The notes of the study, one on sides that were never restarted, and one on two sides that are the same.
 fn remarks(comparison: &Comparison) -> Vec<String> {
     let mut notes = notes(&comparison.study);
+    match comparison.not_restarted.as_slice() {
+        [] => {}
+        [side] => notes.insert(
+            0,
+            format!("{side} is one process: differences between two starts of it are not in the interval"),
+        ),
+        _ => notes.insert(0, ONE_PROCESS.to_owned()),
+    }
     if comparison.same_service {
         notes.insert(0, "A and B are the same service: any difference is noise".to_owned());
     }

@@ -5,6 +5,7 @@
 
 use knee_study::study::{Calibration, Conclusion};
 
+use super::cpus;
 use super::value::{self, count};
 
 /// The notes, the most important first.
@@ -30,7 +31,7 @@ pub fn notes(conclusion: &Conclusion) -> Vec<String> {
     }
     let lost = conclusion.lost.len();
     if lost > 0 {
-        notes.push(format!("{} lost: both attempts failed", count(lost, "trial")));
+        notes.push(format!("{} lost: no attempt is usable", count(lost, "trial")));
     }
     let totals = &conclusion.totals;
     if totals.suspect > 0 {
@@ -45,6 +46,8 @@ pub fn notes(conclusion: &Conclusion) -> Vec<String> {
     }));
     notes.extend(conclusion.noise.as_ref().map(|noise| floor(noise, conclusion)));
     notes.extend(tests(conclusion));
+    notes.extend(cpus::repeats(totals));
+    notes.extend(conclusion.cpus.as_ref().map(cpus::line));
     notes
 }
 

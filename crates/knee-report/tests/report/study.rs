@@ -16,7 +16,7 @@ const STUDY: &str = r#"title = "Is it the lock?"
 question = "What did the lock cost?"
 
 [service.main]
-address = "http://127.0.0.1:1"
+command = ["server", "{port}"]
 
 [switches.lock]
 default = "coarse"
@@ -417,18 +417,18 @@ fn the_first_sentence_is_the_decisive_comparison_and_the_next_says_how_far_to_tr
     let lines = first(&conclusion);
     assert!(lines[0].starts_with("**goodput, fine vs stock, list: +24."), "{lines:?}");
     assert!(lines[0].contains("95 % CI") && lines[0].contains("7 blocks), faster"), "{lines:?}");
-    // Block 5 of stock was tried twice and is invalid both times.
+    // Block 5 of stock is invalid.
     assert_eq!(
         lines[1],
-        "- ⚠ Data: 17 trials: 15 valid, 0 suspect, 2 invalid; most frequent warning: lag (2)."
+        "- ⚠ Data: 16 trials: 15 valid, 0 suspect, 1 invalid; most frequent warning: lag (1)."
     );
     for entry in &mut conclusion.trials {
         if let TrialResult::Measured(measured) = &mut entry.result {
             measured.validity = Validity::Valid;
         }
     }
-    conclusion.totals.valid = 17;
-    assert_eq!(first(&conclusion)[1], "- All 17 trials are valid.");
+    conclusion.totals.valid = 16;
+    assert_eq!(first(&conclusion)[1], "- All 16 trials are valid.");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn test(id: &Text, raw: raw::Claim, known: &Known, finder: &mut Finder<'_>) -> O
     };
     let variant_known = look_in("variant", variant, &known.variants, finder);
     let workload_known = look_in("workload", workload, &known.workloads, finder);
-    let metric = plan::metric(metric, finder)?;
+    let metric = plan::metric(metric, known, finder)?;
     if !variant_known || !workload_known {
         return None;
     }
@@ -212,7 +212,7 @@ pub(super) fn published(
         let cell = Cell { variant: table.variant.into_inner(), workload: table.workload.into_inner() };
         let source = table.source.as_deref().or(source).unwrap_or_default();
         for (name, value) in in_order(table.figures) {
-            let Some(metric) = plan::metric(&name, finder) else { continue };
+            let Some(metric) = plan::metric(&name, known, finder) else { continue };
             let Some(value) = figure(metric, &value, finder) else { continue };
             if variant && workload {
                 published.push(Published { cell: cell.clone(), metric, value, source: source.to_owned() });

@@ -62,6 +62,21 @@ pub(super) fn service(
     }
 }
 
+/// Refuses what cannot change a service because the user runs it: every variant would be the same service.
+pub(super) fn refuse_own(
+    what: &str,
+    service: &str,
+    position: Range<usize>,
+    known: &Known,
+    finder: &mut Finder<'_>,
+) {
+    if known.fixture.service.get(service).is_some_and(|service| service.address.is_some()) {
+        let what = format!("{what} cannot change service `{service}`: with `address` you run it, not knee");
+        let hint = "give its `command` instead of `address`; or start both variants yourself and run `knee compare URL_A URL_B`";
+        finder.note(position, what, hint);
+    }
+}
+
 /// Whether a name is known; notes it if not.
 pub(super) fn lookup<'a>(
     kind: &str,

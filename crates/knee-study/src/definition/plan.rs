@@ -4,13 +4,14 @@
 
 use std::collections::BTreeMap;
 
+use knee_core::fixture::Reset;
 use knee_core::unit::Nanos;
 use toml::Spanned;
 
 use super::lookup::{Known, in_order, look_in, lookup, time, whole, written};
 use super::problem::Finder;
 use super::raw::{self, Text};
-use super::{Design, DesignKind, Growth, Variant};
+use super::{Design, DesignKind, Growth, Passed, Variant};
 use crate::metric::{self, Metric};
 
 /// With fewer blocks than this no difference survives the correction for six metrics: the least p
@@ -48,8 +49,8 @@ pub(super) fn design(
         measure: span(raw.measure.clone(), 5, finder),
         seed: raw.seed.unwrap_or(1),
         margin: raw.margin.as_ref().and_then(|margin| share("margin", margin, finder)),
-        margins: margins(raw.margins, finder),
-        metrics: metrics(raw.metrics, finder),
+        margins: margins(raw.margins, known, finder),
+        metrics: metrics(raw.metrics, known, finder),
         extend: raw.extend.unwrap_or(false),
         aa: raw.aa.unwrap_or(false),
         order,
@@ -194,7 +195,28 @@ fn growth(raw: Option<&Spanned<raw::Growth>>, known: &Known, finder: &mut Finder
         let what = "growth needs at least four rising sizes, the last at least eight times the first";
         finder.note(raw.sizes.span(), what, "as in [1000, 2000, 4000, 8000]");
     }
+    refuse_one_seed(switch, known, finder);
     Some(Growth { switch: switch.get_ref().clone(), sizes })
+}
+
+/// Refuses growth through a seed whose data is kept: every size would have the data of the first.
+fn refuse_one_seed(name: &Text, known: &Known, finder: &mut Finder<'_>) {
+    let Some(switch) = known.switches.get(name.get_ref()) else { return };
+    let Some(service) = known.fixture.service.get(&switch.service) else { return };
+    let Passed::Env(variable) = &switch.passed else { return };
+    let passed = service.seed_env.as_ref().is_none_or(|passed| passed.contains(variable));
+    if passed && !service.seed.is_empty() && service.reset == Reset::Keep {
+        let what = format!(
+            "the seed of `{}` gets `{}`, but runs only once with `reset = \"keep\"`",
+            switch.service,
+            name.get_ref()
+        );
+        finder.note(
+            name.span(),
+            what,
+            "set `reset`; or `seed_env = []` if the seed does not read the switch",
+        );
+    }
 }
 
 fn number(
@@ -227,25 +249,27 @@ pub(super) fn share(
 
 fn margins(
     raw: BTreeMap<Text, Spanned<knee_core::fixture::Setting>>,
+    known: &Known,
     finder: &mut Finder<'_>,
 ) -> BTreeMap<Metric, f64> {
     let mut margins = BTreeMap::new();
     for (name, value) in in_order(raw) {
-        if let (Some(metric), Some(margin)) = (metric(&name, finder), share(name.get_ref(), &value, finder)) {
+        let margin = share(name.get_ref(), &value, finder);
+        if let (Some(metric), Some(margin)) = (metric(&name, known, finder), margin) {
             margins.insert(metric, margin);
         }
     }
     margins
 }
 
-fn metrics(raw: Option<Spanned<Vec<Text>>>, finder: &mut Finder<'_>) -> Vec<Metric> {
+fn metrics(raw: Option<Spanned<Vec<Text>>>, known: &Known, finder: &mut Finder<'_>) -> Vec<Metric> {
     let Some(raw) = raw else { return METRICS.to_vec() };
     if raw.get_ref().is_empty() {
         finder.note(raw.span(), "a study needs a metric", "as in [\"goodput\", \"p95\"]");
     }
     let mut metrics = Vec::new();
     for name in raw.into_inner() {
-        match metric(&name, finder) {
+        match metric(&name, known, finder) {
             Some(metric) if metrics.contains(&metric) => {
                 finder.note(name.span(), format!("metric `{metric}` is listed twice"), "");
             }
@@ -256,9 +280,19 @@ fn metrics(raw: Option<Spanned<Vec<Text>>>, finder: &mut Finder<'_>) -> Vec<Metr
     metrics
 }
 
-/// A metric of a name.
-pub(super) fn metric(name: &Text, finder: &mut Finder<'_>) -> Option<Metric> {
-    lookup("metric", name, Metric::ALL.iter().map(|metric| metric.name()), finder)
+/// A metric of a name, which the study can measure.
+pub(super) fn metric(name: &Text, known: &Known, finder: &mut Finder<'_>) -> Option<Metric> {
+    let metric: Metric = lookup("metric", name, Metric::ALL.iter().map(|metric| metric.name()), finder)
         .then(|| name.get_ref().parse().ok())
-        .flatten()
+        .flatten()?;
+    let started = known.fixture.postgres.values().any(|store| store.address.is_none());
+    if metric.is_of_postgres() && !started {
+        let what = format!("`{metric}` is measured only of a PostgreSQL server that knee starts");
+        finder.note(
+            name.span(),
+            what,
+            "declare one as [postgres.NAME] without `address`, or take the metric out",
+        );
+    }
+    Some(metric)
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use knee_core::fixture::Declaration;
 
-use super::lookup::{Known, check_value, in_order, lookup, service, written};
+use super::lookup::{Known, check_value, in_order, lookup, refuse_own, service, written};
 use super::problem::Finder;
 use super::raw::{self, Document, Text};
 use super::{Definition, DesignKind, Passed, Switch, claim, plan, variant, workload};
@@ -91,6 +91,7 @@ fn switches(
             }
         };
         let service = service(raw.service, name.span(), known, finder);
+        refuse_own(&format!("switch `{}`", name.get_ref()), &service, name.span(), known, finder);
         let text = raw.text.unwrap_or_default();
         let affects = raw.affects.map(|names| {
             let here =

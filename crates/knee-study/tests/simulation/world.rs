@@ -191,7 +191,7 @@ fn definition(world: &World, metrics: &[Metric], seed: u64) -> Definition {
     let names: Vec<String> = metrics.iter().map(|metric| format!("\"{metric}\"")).collect();
     let (metrics, extend, blocks) = (names.join(", "), world.extend, world.blocks.max(8));
     let text = format!(
-        "title = \"a world\"\n[service.main]\naddress = \"http://127.0.0.1:1\"\n[switches.side]\ndefault = \"a\"\nenv = \"SIDE\"\n\
+        "title = \"a world\"\n[service.main]\ncommand = [\"server\", \"{{port}}\"]\n[switches.side]\ndefault = \"a\"\nenv = \"SIDE\"\n\
          [variants.a]\n[variants.b]\nextends = \"a\"\nswitches = {{ side = \"b\" }}\n[workloads.load]\npath = \"/\"\n\
          [design]\nkind = \"pairs\"\nblocks = {blocks}\nmetrics = [{metrics}]\nextend = {extend}\nseed = {}\n",
         seed >> 1

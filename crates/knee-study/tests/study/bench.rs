@@ -18,7 +18,7 @@ use knee_study::study::{
 pub const HEAD: &str = r#"title = "Bench"
 
 [service.main]
-address = "http://127.0.0.1:1"
+command = ["server", "{port}"]
 
 [switches.lock]
 values = ["coarse", "fine"]

@@ -465,7 +465,7 @@ fn a_claim_whose_trials_do_not_count_says_why_they_do_not() {
     let conclusion = run(study, |_, _, _| invalid("the generator was late"));
     let claim = &conclusion.claims[0];
     assert_eq!(claim.verdict, ClaimVerdict::Open);
-    let absence = Absence::NoneUsable { trials: 2, why: "the generator was late".to_owned() };
+    let absence = Absence::NoneUsable { trials: 1, why: "the generator was late".to_owned() };
     assert!(
         matches!(&claim.basis, Basis::NoValidTrial { absence: found, .. } if *found == absence),
         "{claim:?}"

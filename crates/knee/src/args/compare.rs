@@ -124,6 +124,9 @@ pub struct CommandFlags {
     /// Time limit for a service to become ready [default: 30s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub ready_within: Option<String>,
+    /// Let the generator share its CPUs with the commands [default: it has CPUs of its own]
+    #[arg(long)]
+    pub share_cpus: bool,
 }
 
 /// What is shown and saved.

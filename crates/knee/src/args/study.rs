@@ -31,6 +31,7 @@ Examples:
   knee study labs/lorem-news --quick
   knee study labs/lorem-news --variant stock --variant enhanced
   knee study labs/lorem-news --resume
+  knee study labs/lorem-news --up stock            start it and look at it
   knee study labs/lorem-news --output-format md -o README.md --plots plots
   knee study labs/lorem-news --report-only --output-format json";
 
@@ -60,6 +61,12 @@ pub struct ExtentFlags {
     /// List the trials and their duration; run none
     #[arg(long)]
     pub dry_run: bool,
+    /// Let the generator share its CPUs with services and databases [default: it has CPUs of its own]
+    #[arg(long, conflicts_with = "report_only")]
+    pub share_cpus: bool,
+    /// Start a variant with its stores [default: the baseline], print its address, and keep it until Ctrl-C
+    #[arg(long, value_name = "VARIANT", num_args = 0..=1, conflicts_with_all = ["variants", "blocks", "resume", "report_only", "aa", "dry_run"])]
+    pub up: Option<Option<String>>,
 }
 
 /// What is shown and saved.

@@ -2,7 +2,6 @@
 //!
 //! Does not calculate; `knee_study` does.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -22,10 +21,8 @@ use super::failed::{Failed, driver_failed, failed, refused};
 use super::noise;
 use super::sides::Sides;
 use crate::args::{CalibrateArgs, CompareFormat, CompareOutputFlags};
-use crate::demo::Demo;
-use crate::demo::server::Service;
 use crate::exit::Exit;
-use crate::problem::{Problem, on_one_line};
+use crate::problem::{Problem, on_one_line, reason};
 use crate::settings::compare::{self as settings, Side};
 use crate::settings::output::open_result;
 
@@ -41,18 +38,11 @@ pub fn calibrate(args: &CalibrateArgs, narrate: fn(&str)) -> Result<Exit, Failed
             "set HOME or KNEE_HOME",
         ))
     })?;
-    // It serves until the end of this function.
-    let demo = args.url.is_none().then(demo).transpose().map_err(failed)?;
-    let (url, of) = match (&demo, &args.url) {
-        (Some(demo), _) => (format!("http://{}/", demo.address()), "The demo server".to_owned()),
-        (None, url) => {
-            let url = url.clone().unwrap_or_default();
-            let of = settings::shown(&url, &Side::Url(url.clone())).map_err(refused)?;
-            (url, of)
-        }
-    };
-    let asked = settings::asked_of_noise(&url, args).map_err(refused)?;
-    let driver = Sides::itself(&url, args).map_err(refused)?;
+    let side = side(args.url.as_deref()).map_err(failed)?;
+    let typed = args.url.as_deref().unwrap_or("The demo server, a new process in each trial");
+    let of = settings::shown(typed, &side).map_err(refused)?;
+    let asked = settings::asked_of_noise(typed, &side, args).map_err(refused)?;
+    let driver = Sides::itself(args.url.as_deref(), args).map_err(refused)?;
     let load = driver.words(asked.measure, asked.warm_up).map_err(refused)?;
     let options = Options { aa: Some(A.to_owned()), ..Options::default() };
     let mut study =
@@ -78,7 +68,15 @@ pub fn calibrate(args: &CalibrateArgs, narrate: fn(&str)) -> Result<Exit, Failed
     };
     let kept = SavedCalibration::new(clock::wall(), build(), host::machine(), calibration);
     let path = shelf.keep(&kept).map_err(driver_failed)?;
-    let rendered = rendered(&kept, notes(&conclusion), &path, &args.output);
+    let mut notes = notes(&conclusion);
+    if args.url.is_some() {
+        notes.insert(
+            0,
+            "one process: differences between two starts of the service are not in the noise floor"
+                .to_owned(),
+        );
+    }
+    let rendered = rendered(&kept, notes, &path, &args.output);
     sink.write(rendered.as_bytes()).map_err(failed)?;
     Ok(Exit::Ok)
 }
@@ -100,9 +98,18 @@ fn rendered(
     render(&shown::calibration(&kept.calibration, &on, &notes), output)
 }
 
-fn demo() -> Result<Demo, Problem> {
-    Demo::spawn(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), &Service::default())
-        .map_err(|error| Problem::new(format!("the demo server cannot be started: {error}"), "give a URL"))
+/// The service that is compared with itself: the user's, or the demo server of this program, which is started anew for
+/// each trial.
+fn side(url: Option<&str>) -> Result<Side, Problem> {
+    let Some(url) = url else {
+        let program = std::env::current_exe().map_err(|error| {
+            Problem::new(format!("the demo server cannot be started: {}", reason(&error)), "give a URL")
+        })?;
+        let mut words = vec![program.display().to_string()];
+        words.extend(["demo", "--serve-only", "--listen", "127.0.0.1:{port}"].map(str::to_owned));
+        return Ok(Side::Command { words, env: Vec::new() });
+    };
+    Ok(Side::Url(url.to_owned()))
 }
 
 /// The day of a wall-clock time, in UTC.

@@ -112,7 +112,7 @@ pub(super) fn drive(
     let interrupted = "interrupted: the result covers the trials so far";
     let mut progress = Progress::new(narrate, quiet, interrupted);
     let mut observe = |event: knee_driver::Event<'_>| progress.report(&event);
-    let _presence = Presence::announce(narrate);
+    let _presence = Presence::of_series(control, narrate);
     let fault = run_unsaved(study, Box::new(driver), control, &mut observe).map_err(driver_failed)?;
     Ok(fault.map(driver_failed))
 }

@@ -4,10 +4,13 @@
 
 use std::collections::BTreeSet;
 
+use knee_core::fixture::division::Division;
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
-use knee_driver::Event;
+use knee_driver::{Event, Spans};
+use knee_report::{number, study};
 use knee_study::metric::Metric;
+use knee_study::sizing::Size;
 use knee_study::study::{Study, Trial, TrialResult};
 
 use crate::problem::{on_one_line, printable};
@@ -65,7 +68,17 @@ impl Progress {
                 self.failure(trial, result, output);
             }
             Event::FixtureStarts => (self.narrate)("starting the services and stores of the study"),
+            Event::Divided { division, size } => {
+                if !self.quiet {
+                    (self.narrate)(&divided(division, size.as_ref()));
+                }
+            }
             Event::Interrupted => (self.narrate)(self.interrupted),
+            Event::Ended { spans } => {
+                if let Some(line) = spent(spans).filter(|_| !self.quiet) {
+                    (self.narrate)(&line);
+                }
+            }
         }
     }
 
@@ -86,6 +99,27 @@ impl Progress {
         }
         (self.narrate)(&text);
     }
+}
+
+/// What the time was spent on; `None` without any load.
+fn spent(spans: &Spans) -> Option<String> {
+    let overhead = number::percent(spans.overhead()?);
+    let (load, starts, around) = (span(spans.load), span(spans.starts), span(spans.around));
+    Some(format!(
+        "time: {load} under load; without load {overhead}: {starts} to reset and start services, {around} for virtual \
+         users and open requests"
+    ))
+}
+
+/// Who has which CPUs, and whether a pilot showed that the generator has too few.
+fn divided(division: &Division, size: Option<&Size>) -> String {
+    let short = match size {
+        Some(Size { generator, needed, enough: false }) => {
+            format!("; too few: the generator needs about {needed:.1} CPUs and has {generator}")
+        }
+        _ => String::new(),
+    };
+    format!("{}{short}", study::division(division))
 }
 
 /// The line with the result of a trial. `left` trials are left, which take about `time`.

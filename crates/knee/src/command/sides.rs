@@ -65,14 +65,14 @@ impl Sides {
         Ok(sides)
     }
 
-    /// A service against itself, for an A/A test.
+    /// A service against itself, for an A/A test: at an address, or started for each trial.
     ///
     /// # Errors
     ///
     /// As [`Sides::new`].
-    pub fn itself(url: &str, args: &CalibrateArgs) -> Result<Self, Problem> {
+    pub fn itself(url: Option<&str>, args: &CalibrateArgs) -> Result<Self, Problem> {
         let flags = Box::new(settings::load(&args.trial, &args.request, &args.connection));
-        let addresses = [Some(url.to_owned()), Some(url.to_owned())];
+        let addresses = [url.map(str::to_owned), url.map(str::to_owned)];
         let sides = Self { addresses, way: Way::Request { flags, path: "/".to_owned() } };
         sides.check()?;
         Ok(sides)

@@ -24,6 +24,8 @@ mod document;
 
 mod source;
 
+mod up;
+
 use document::Writer;
 use source::Declared;
 
@@ -43,8 +45,11 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let exists = |path: &str| folder.join(path).is_file();
     let definition =
         Definition::read(&text, &file, &exists).map_err(|problems| refused(problem_of(&problems)))?;
-    let (mut study, mut sessions) = begin(&definition, args, &folder, narrate)?;
+    if let Some(variant) = &args.extent.up {
+        return up::up(&definition, &folder, variant.as_deref(), narrate);
+    }
     if args.extent.dry_run {
+        let (study, _) = begin(&definition, args, &folder, narrate)?;
         driver::check(&study).map_err(driver_failed)?;
         for line in plan(&study) {
             narrate(&line);
@@ -52,8 +57,12 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         return Ok(Exit::Ok);
     }
     let mut writer = Writer::open(args, color).map_err(refused)?;
+    // Before the saved trials are read: another study in the folder would add to them.
+    let lock =
+        (!args.extent.report_only).then(|| driver::lock(&folder)).transpose().map_err(driver_failed)?;
+    let (mut study, mut sessions) = begin(&definition, args, &folder, narrate)?;
     let control = Control::new();
-    if !(args.extent.report_only || study.is_over()) {
+    if lock.is_some() && !study.is_over() {
         measure(&mut study, &mut sessions, &folder, &control, args.output.quiet, narrate)?;
     }
     let conclusion = study.conclude();
@@ -76,7 +85,7 @@ fn measure(
     let mut progress = Progress::new(narrate, quiet, interrupted);
     let source = |folder: &Path| Box::new(Declared { folder: folder.to_owned() }) as Box<_>;
     let mut observe = |event: knee_driver::Event<'_>| progress.report(&event);
-    let presence = Presence::announce(narrate);
+    let presence = Presence::of_series(control, narrate);
     let fault = driver::run(study, sessions, folder, build(), source, control, &mut observe);
     drop(presence);
     match fault.map_err(driver_failed)?.map(driver_failed) {
@@ -114,13 +123,15 @@ fn begin(
         variants: extent.variants.clone(),
         blocks: extent.blocks,
         aa: extent.aa.clone(),
+        share_cpus: extent.share_cpus,
     };
     let start = match (extent.report_only, extent.resume) {
         (true, _) => Start::Saved,
         (false, true) => Start::Resumed,
         (false, false) => Start::New,
     };
-    let noise = noise::of_this_machine(narrate);
+    // Saved trials have that of their own time.
+    let noise = if start == Start::New { noise::of_this_machine(narrate) } else { None };
     let (study, sessions) =
         driver::begin(definition, options, start, noise, folder).map_err(driver_failed)?;
     if start == Start::Resumed {

@@ -113,7 +113,7 @@ fn conduct(
         reset: settings.reset.as_deref(),
         saved: saved.as_mut().map(|saved| &mut saved.steps),
     };
-    let presence = Presence::announce(narrate);
+    let presence = Presence::of_series(&control, narrate);
     let (sweep, fault) = climb(&settings.config, around, loader, &control, &mut observe);
     drop(presence);
     if control.request() != Request::Run {

@@ -142,9 +142,10 @@ pub fn variants(
         }
         variants.push(made);
     }
+    fixture.generator.share_cpus = flags.share_cpus;
     if fixture.service.is_empty() && *flags != CommandFlags::default() {
         return Err(Problem::new(
-            "`--path`, `--ready` and `--ready-within` are for commands, but neither side is a command",
+            "`--path`, `--ready`, `--ready-within` and `--share-cpus` are for commands, but neither side is a command",
             "leave the flag out; write the path into the URL",
         ));
     }
@@ -207,13 +208,14 @@ pub fn asked(
     })
 }
 
-/// The study that measures the noise of this machine: an A/A test of one variant.
+/// The study that measures the noise of this machine: an A/A test of one side, which `text` describes. A command is
+/// started anew for each trial, so that the noise contains the differences between two starts.
 ///
 /// # Errors
 ///
 /// The first mistake found.
-pub fn asked_of_noise(url: &str, args: &CalibrateArgs) -> Result<Asked, Problem> {
-    let variants = (vec![variant(A, url)], Declaration::default());
+pub fn asked_of_noise(text: &str, side: &Side, args: &CalibrateArgs) -> Result<Asked, Problem> {
+    let variants = variants(&[(text, side)], &CommandFlags::default())?;
     let asked = asked("noise of this machine", variants, &args.trial, &VerdictFlags::default())?;
     if asked.blocks < 2 {
         return Err(Problem::new(
@@ -248,6 +250,12 @@ fn metrics(names: &[String], open: bool) -> Result<Vec<Metric>, Problem> {
             let known: Vec<&str> = Metric::ALL.map(Metric::name).to_vec();
             Problem::new(format!("there is no metric `{name}`"), format!("use one of: {}", known.join(", ")))
         })?;
+        if metric.is_of_postgres() {
+            return Err(Problem::new(
+                format!("`{metric}` is measured only of a PostgreSQL server that knee starts"),
+                "write a study with [postgres.NAME]; see docs/guide/study.md",
+            ));
+        }
         if !metrics.contains(&metric) {
             metrics.push(metric);
         }
@@ -362,6 +370,7 @@ mod tests {
         let named = ["p99".to_owned(), " goodput".to_owned(), "p99".to_owned()];
         assert_eq!(metrics(&named, true), Ok(vec![Metric::P99, Metric::Goodput]));
         assert!(metrics(&["speed".to_owned()], false).unwrap_err().hint.contains("p99.9"));
+        assert!(metrics(&["wal_per_request".to_owned()], false).unwrap_err().what.contains("PostgreSQL"));
         assert_ne!(metrics(&[], true), metrics(&[], false));
     }
 }

@@ -30,7 +30,7 @@ fn trials(document: &Value) -> Vec<(u64, String, Value)> {
     for entry in document["trials"].as_array().unwrap() {
         let trial = &entry["trial"];
         let place = (number(trial, "/block"), trial["variant"].as_str().unwrap().to_owned());
-        if trial["attempt"] == 2 {
+        if trial["attempt"].as_u64() > Some(1) {
             trials.pop();
         }
         trials.push((place.0, place.1, entry["result"]["measured"].clone()));
@@ -87,6 +87,12 @@ fn both_sides_get_the_same_requests_alternately_and_every_trial_is_kept() {
     let trials = trials(&document);
     let order: Vec<&str> = trials.iter().map(|(_, side, _)| side.as_str()).collect();
     assert_eq!(order.len(), 8);
+    assert_eq!(document["not_restarted"], serde_json::json!(["A", "B"]));
+    let notes = document["notes"].to_string();
+    assert!(
+        notes.contains("one process each: differences between two starts of the same service are not in"),
+        "{notes}"
+    );
     for pair in order.chunks(4) {
         assert_eq!(
             pair[..2].iter().rev().collect::<Vec<_>>(),
@@ -142,6 +148,13 @@ fn commands_are_started_on_free_ports_loaded_and_ended() {
     balances(&document);
     let trials = trials(&document);
     assert_eq!(trials.len(), 4, "{document:#}");
+    assert_eq!(document["not_restarted"], serde_json::json!([]), "each trial has a process of its own");
+    let restarted =
+        document["trials"].as_array().unwrap().iter().all(|entry| entry["trial"]["restart"] == true);
+    assert!(restarted, "{document:#}");
+    if cfg!(target_os = "linux") && std::thread::available_parallelism().unwrap().get() > 1 {
+        assert_eq!(document["cpus"]["shared"], Value::Null, "{document:#}");
+    }
     for (_, _, measured) in &trials {
         let answered = number(measured, "/requests");
         assert!(answered > 0 && measured["figures"]["errors"]["value"] == 0.0, "{measured:#}");
@@ -222,6 +235,7 @@ fn the_noise_that_is_kept_is_used_on_its_machine_and_ignored_when_that_has_chang
     assert_eq!(run["noise"], Value::Null);
 
     let finished = home.knee("calibrate --blocks 2 -z 100ms --warm-up 0s -c 2 --output-format json").run();
+    assert!(finished.stderr.contains("The demo server, a new process in each trial"), "{}", finished.stderr);
     let kept = || home.files().into_iter().filter(|path| path.extension().is_some_and(|end| end == "json"));
     if cfg!(debug_assertions) {
         assert_eq!((finished.code, kept().count()), (Some(120), 0), "{}", finished.stderr);
@@ -298,7 +312,7 @@ fn mistakes_are_reported_with_what_to_write_instead() {
         ),
         (
             "compare http://127.0.0.1:1/ http://127.0.0.1:1/ --ready /health",
-            "`--path`, `--ready` and `--ready-within` are for commands, but neither side is a command",
+            "`--path`, `--ready`, `--ready-within` and `--share-cpus` are for commands, but neither side is a command",
             "leave the flag out; write the path into the URL",
         ),
         (

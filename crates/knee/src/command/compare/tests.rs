@@ -93,7 +93,7 @@ fn a_comparison_without_a_usable_block_shows_nothing_and_says_so() {
     });
     assert_eq!(exit_of(&comparison, false), Exit::Invalid);
     let (totals, lost) = (comparison.study.totals, comparison.study.lost.len());
-    assert_eq!((totals.trials, totals.invalid, lost), (40, 40, 20), "each was tried twice");
+    assert_eq!((totals.trials, totals.invalid, lost), (20, 20, 20), "none is tried again for its result");
     let text = markdown(&shown::comparison(&comparison));
     assert!(text.contains("no block has both sides"), "{text}");
 }

@@ -167,6 +167,9 @@ fn command(study: &Path, options: &Options, flags: &StudyOutputFlags) -> String 
     if let Some(variant) = &options.aa {
         add("--aa", Some(variant.clone()));
     }
+    if options.share_cpus {
+        add("--share-cpus", None);
+    }
     match flags.output_format.unwrap_or_default() {
         StudyFormat::Text => {}
         StudyFormat::Md => add("--output-format", Some("md".to_owned())),

@@ -1,0 +1,108 @@
+//! `knee study DIR --up`: one variant with its services and stores, for a person to look at, until Ctrl-C.
+//!
+//! Sends no load and measures nothing, so everything shares the CPUs.
+
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use knee_driver::study::{self as driver, Standing};
+use knee_engine::control::{Control, Request as Asked};
+use knee_study::definition::{Definition, Load, Workload};
+use knee_study::study::{Options, Study};
+
+use crate::command::failed::{Failed, driver_failed, failed};
+use crate::exit::Exit;
+use crate::problem::{Problem, on_one_line};
+use crate::signals;
+
+/// Interval of looks at the services and at signals.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Brings up `variant`, or the baseline, and keeps it until the user interrupts.
+///
+/// # Errors
+///
+/// What cannot be started, or ended by itself.
+pub fn up(
+    definition: &Definition,
+    folder: &Path,
+    variant: Option<&str>,
+    narrate: fn(&str),
+) -> Result<Exit, Failed> {
+    let options = Options { share_cpus: true, ..Options::default() };
+    let study = Study::new(definition.clone(), options, None)
+        .map_err(|refusal| driver_failed(knee_driver::Error::from(refusal)))?;
+    let control = Control::new();
+    let _signals =
+        signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
+    let variant = variant.unwrap_or(&definition.design.baseline);
+    narrate(&format!("starting `{}` with its stores", on_one_line(variant)));
+    let mut standing = match driver::up(&study, variant, folder, &control) {
+        Err(_) if control.request() != Asked::Run => return Ok(Exit::Interrupted),
+        other => other.map_err(driver_failed)?,
+    };
+    for line in lines(definition, folder, &mut standing) {
+        narrate(&line);
+    }
+    let mut ended = Ok(());
+    while control.request() == Asked::Run && ended.is_ok() {
+        thread::sleep(PAUSE);
+        ended = standing.check();
+    }
+    narrate("stopping everything");
+    standing.down().map_err(driver_failed)?;
+    ended.map_err(driver_failed)?;
+    Ok(Exit::Ok)
+}
+
+/// The addresses, and what to try.
+fn lines(definition: &Definition, folder: &Path, standing: &mut Standing) -> Vec<String> {
+    let mut lines: Vec<String> = standing
+        .services
+        .iter()
+        .map(|(name, running)| format!("{name} is at {}", on_one_line(&running.url)))
+        .collect();
+    for (name, url) in standing.stores() {
+        lines.push(format!("{name} is at {}", on_one_line(&url)));
+    }
+    for workload in &definition.workloads {
+        if let Some(line) = attempt(workload, folder, standing) {
+            lines.push(format!("to try `{}`: {line}", on_one_line(&workload.name)));
+        }
+    }
+    lines.push("Ctrl-C stops everything".to_owned());
+    lines
+}
+
+/// A command line that sends what a workload sends: one request, or the script.
+fn attempt(workload: &Workload, folder: &Path, standing: &mut Standing) -> Option<String> {
+    let (_, running) = standing.services.iter().find(|(name, _)| *name == workload.service)?;
+    let url = running.url.clone();
+    let mut words: Vec<String> = Vec::new();
+    match &workload.load {
+        Load::Request(request) => {
+            words.extend(["curl", "-i", "-X"].map(str::to_owned));
+            words.push(request.method.clone());
+            for (name, value) in &request.headers {
+                words.extend(["-H".to_owned(), format!("{name}: {value}")]);
+            }
+            if let Some(body) = &request.body {
+                words.extend(["-d".to_owned(), body.clone()]);
+            }
+            words.push(format!("{url}{}", request.path));
+        }
+        Load::Script { path, env } => {
+            words.extend(["knee", "run"].map(str::to_owned));
+            words.push(folder.join(path).display().to_string());
+            words.extend(["-e".to_owned(), format!("BASE_URL={url}")]);
+            for (name, text) in env {
+                let value = standing.fill(text, &workload.name, name).ok()?;
+                words.extend(["-e".to_owned(), format!("{name}={value}")]);
+            }
+        }
+        Load::OfCaller => return None,
+    }
+    // Only a NUL cannot be quoted, and no text of a study.toml has one.
+    shlex::try_join(words.iter().map(String::as_str)).ok().map(|line| on_one_line(&line))
+}
