@@ -90,6 +90,23 @@ pub(super) fn mistakes(lab: &Lab) -> Vec<String> {
             }
         }
     }
+    found.extend(tested_twice(lab));
+    found
+}
+
+/// Published claims that two studies have: two results for one statement would both count.
+fn tested_twice(lab: &Lab) -> Vec<String> {
+    let published = |study: &Study, id: &str| study.claims.get(id).is_some_and(|claim| !claim.goal);
+    let mut found = Vec::new();
+    for (index, study) in lab.studies.iter().enumerate() {
+        for id in study.claims.keys().filter(|id| published(study, id)) {
+            for other in lab.studies[..index].iter().filter(|other| published(other, id)) {
+                let (one, two) = (other.reference(id), study.reference(id));
+                let what = "are one published claim in two studies; test it in one";
+                found.push(format!("labs/{}: `{one}` and `{two}` {what}", lab.name));
+            }
+        }
+    }
     found
 }
 
@@ -166,6 +183,14 @@ mod tests {
     fn a_goal_tests_no_statement() {
         let found = mistakes(&lab(&row("a", "claims = [\"fast\", \"ours\"]")));
         assert_eq!(found, ["labs/board: `a`: claim `ours` is a goal of its study and was not published"]);
+    }
+
+    #[test]
+    fn a_published_claim_in_two_studies_is_a_mistake() {
+        let mut lab = lab(&row("a", "claims = [\"fast\", \"inner/fast\"]"));
+        lab.studies.push(Study::read("inner", STUDY).expect("the test's study is TOML"));
+        let what = "are one published claim in two studies; test it in one";
+        assert_eq!(mistakes(&lab), [format!("labs/board: `fast` and `inner/fast` {what}")]);
     }
 
     #[test]
