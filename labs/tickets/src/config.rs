@@ -78,6 +78,9 @@ pub struct SeedArgs {
     /// Rows for each ticket in the table of units
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(i32).range(0..=10_000_000))]
     pub units_per_ticket: i32,
+    /// Units of each ticket that are sold already: those that are found first, as after a sale; all if there are fewer
+    #[arg(long, env = "TICKETS_UNITS_SOLD", default_value_t = 0, value_parser = clap::value_parser!(i32).range(0..=10_000_000))]
+    pub units_sold: i32,
     /// Replace existing tables and counters
     #[arg(long)]
     pub replace: bool,
