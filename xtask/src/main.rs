@@ -20,6 +20,7 @@ mod program;
 mod prose;
 mod python;
 mod sentences;
+mod statements;
 mod tidy;
 mod truth;
 mod validity;
@@ -50,6 +51,8 @@ enum Command {
     Compat(compat::Options),
     /// Draw sentences that users read at random, to be judged by people
     Sentences(sentences::Options),
+    /// Check `labs/*/statements.toml` against the studies, and write docs/concept/statements.md
+    Statements,
     /// Ask the labs whether they do what their `openapi.json` says
     Openapi(openapi::Options),
     /// The server of the experiments
@@ -79,6 +82,7 @@ fn main() -> ExitCode {
         Command::Bench(options) => bench::run(&root, options),
         Command::Compat(options) => compat::run(&root, options),
         Command::Sentences(options) => sentences::run(&root, &options),
+        Command::Statements => statements::run(&root),
         Command::Openapi(options) => openapi::run(&root, &options),
         Command::OracleServer { law } => truth::server::serve(&law),
         Command::ValidityTarget { address, millis } => validity::target::serve(&address, millis),

@@ -78,6 +78,9 @@ pub struct SeedArgs {
     /// Rows for each ticket in the table of units
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(i32).range(0..=10_000_000))]
     pub units_per_ticket: i32,
+    /// Units of each ticket that are sold already: those that are found first, as after a sale; all if there are fewer
+    #[arg(long, env = "TICKETS_UNITS_SOLD", default_value_t = 0, value_parser = clap::value_parser!(i32).range(0..=10_000_000))]
+    pub units_sold: i32,
     /// Replace existing tables and counters
     #[arg(long)]
     pub replace: bool,
@@ -134,7 +137,7 @@ impl ServeArgs {
     }
 }
 
-/// Tuning steps that a study varies.
+/// Tuning steps that a study varies. The defaults are the fastest known setting.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Switches")]
 pub struct Switches {
@@ -142,7 +145,7 @@ pub struct Switches {
     #[arg(long, env = "TICKETS_REDIS_SCRIPT", default_value = "checked")]
     pub redis_script: RedisScript,
     /// Whether each order is a script call of its own, or all waiting orders share one call
-    #[arg(long, env = "TICKETS_REDIS_CALL", default_value = "each")]
+    #[arg(long, env = "TICKETS_REDIS_CALL", default_value = "batch")]
     pub redis_call: RedisCall,
     /// How sales from Redis are recorded in PostgreSQL before the response
     #[arg(long, env = "TICKETS_RECORD", default_value = "none")]
@@ -151,16 +154,16 @@ pub struct Switches {
     #[arg(long, env = "TICKETS_ORDER_STOCK", default_value = "units")]
     pub order_stock: OrderStock,
     /// Which index finds free units; created or dropped when the service starts
-    #[arg(long, env = "TICKETS_UNIT_INDEX", default_value = "on")]
+    #[arg(long, env = "TICKETS_UNIT_INDEX", default_value = "partial")]
     pub unit_index: UnitIndex,
     /// Whether each reservation forbids sequential scans of the table of units, at one more round trip
     #[arg(long, env = "TICKETS_SEQSCAN", default_value = "planner")]
     pub seqscan: Seqscan,
     /// Whether units are found and marked by two statements for each line of an order, or by one
-    #[arg(long, env = "TICKETS_UNIT_STATEMENT", default_value = "two")]
+    #[arg(long, env = "TICKETS_UNIT_STATEMENT", default_value = "one")]
     pub unit_statement: UnitStatement,
     /// Whether each reservation of units is a transaction of its own, or all waiting ones share one
-    #[arg(long, env = "TICKETS_UNIT_CALL", default_value = "each")]
+    #[arg(long, env = "TICKETS_UNIT_CALL", default_value = "batch")]
     pub unit_call: UnitCall,
     /// Maximum number of connections to PostgreSQL
     #[arg(long, env = "TICKETS_POOL_MAX", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=10_000))]

@@ -36,7 +36,9 @@ fn main() -> ExitCode {
 fn run_seed(args: &SeedArgs) -> Result<(), (String, &'static str)> {
     runtime(1)?.block_on(seed::fill(args)).map_err(|problem| {
         let hint = match &problem {
-            seed::Problem::Exists(_) => "--replace throws them away",
+            seed::Problem::Exists(_) => {
+                "--replace deletes them and every sale; name another database with --postgres to keep them"
+            }
             seed::Problem::Postgres { .. } => "name another PostgreSQL with --postgres",
             seed::Problem::Redis { .. } => "name another Redis with --redis",
         };
@@ -63,7 +65,7 @@ fn run_serve(args: &ServeArgs) -> Result<(), (String, &'static str)> {
             }
             serve::Problem::Redis { .. } => "start Redis, or name another one with --redis",
             serve::Problem::Switches => "add --record grouped",
-            serve::Problem::Stock(_) => "PostgreSQL and Redis both have to answer; tables of an older version are made anew by: tickets seed --replace",
+            serve::Problem::Stock(_) => "PostgreSQL and Redis must both answer; tables of another version need that version of tickets, which keeps their sales",
             serve::Problem::System(_) => "see what the system allows this user: open files, threads",
         };
         (problem.to_string(), hint)

@@ -63,6 +63,7 @@ async fn rows(args: &SeedArgs) -> Result<(), Problem> {
         return Err(Problem::Exists(address()));
     }
     write(&mut client, args).await.map_err(problem)?;
+    sell(&client, args).await.map_err(problem)?;
     // VACUUM cannot run in a transaction. Query plans need current statistics.
     client.batch_execute("VACUUM (ANALYZE) tickets, ticket_units, counters").await.map_err(problem)?;
     connection.abort();
@@ -91,6 +92,19 @@ async fn write(client: &mut tokio_postgres::Client, args: &SeedArgs) -> Result<(
             .await?;
     }
     transaction.commit().await
+}
+
+/// Sells the first units of each ticket by updates, which leave the table as a sale does: free units between sold ones.
+async fn sell(client: &tokio_postgres::Client, args: &SeedArgs) -> Result<(), tokio_postgres::Error> {
+    const FIRST: &str = "UPDATE ticket_units SET reserved = true WHERE id IN \
+        (SELECT id FROM ticket_units WHERE ticket_id = $1 ORDER BY id LIMIT $2)";
+    if args.units_sold == 0 {
+        return Ok(());
+    }
+    for id in ids(args.tickets) {
+        client.execute(FIRST, &[&id, &i64::from(args.units_sold)]).await?;
+    }
+    Ok(())
 }
 
 async fn counters(args: &SeedArgs) -> redis::RedisResult<()> {

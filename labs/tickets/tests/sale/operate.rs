@@ -91,6 +91,41 @@ async fn startup_errors_have_a_hint_and_do_not_show_the_password() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
+async fn a_seed_in_the_middle_of_a_sale_leaves_only_the_units_that_are_not_sold() {
+    let stores = Stores::empty().await;
+    stores.seed(&["--tickets", "2", "--units-per-ticket", "10", "--units-sold", "7"]);
+    assert_eq!(stores.number("SELECT count(*) FROM ticket_units WHERE reserved").await, 14);
+    let service = Service::open(&stores, &[]);
+    assert_eq!(service.order("pg-reserve-ticket", &[("a", 3), ("b", 2)]).await.status, 200);
+    assert_eq!(service.order("pg-reserve-ticket", &[("b", 2)]).await.status, 409);
+    assert_eq!(stores.number("SELECT count(*) FROM ticket_units WHERE NOT reserved").await, 1);
+    stores.seed(&["--tickets", "1", "--units-per-ticket", "10", "--units-sold", "11", "--replace"]);
+    assert_eq!(stores.number("SELECT count(*) FROM ticket_units WHERE NOT reserved").await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
+async fn no_hint_about_tables_of_another_version_deletes_sales() {
+    let stores = Stores::seeded(10, 1).await;
+    let service = Service::open(&stores, &["--record", "each"]);
+    assert_eq!(service.order("redis-decrement", &[("a", 2)]).await.status, 200);
+    drop(service);
+    stores
+        .connect()
+        .await
+        .batch_execute("ALTER TABLE stock_epoch RENAME TO epoch_of_another_version")
+        .await
+        .unwrap();
+    let output = stores.command("serve", &["--listen", "127.0.0.1:0", "--record", "each"]).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success());
+    assert!(error.contains("error: ") && error.contains("hint: "), "{error}");
+    assert!(!error.contains("seed") && !error.contains("replace"), "{error}");
+    assert_eq!(stores.number("SELECT count(*) FROM sales").await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn more_clients_than_the_default_limit_of_open_files_are_served_concurrently() {
     let stores = Stores::seeded(1, 0).await;
     let service = Service::open_with_files(&stores, 40);

@@ -25,6 +25,24 @@ async fn redis_script_decides_whether_a_counter_goes_below_zero() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
+async fn without_flags_units_are_found_by_their_index() {
+    let stores = Stores::seeded(0, 20_000).await;
+    let scans = "SELECT seq_scan FROM pg_stat_user_tables WHERE relname = 'ticket_units'";
+    let service = Service::open(&stores, &[]);
+    let before = stores.number(scans).await;
+    let counts = service.send_concurrently("pg-reserve-ticket", vec![body(&[("b", 2), ("c", 1)]); 50]).await;
+    assert_eq!(counts, Counts { sold: 50, refused: 0, failed: 0 });
+    // Connections report their statistics when they end, at the latest.
+    drop(service);
+    wait("the connections of the service", async || {
+        stores.number("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tickets'").await == 0
+    })
+    .await;
+    assert_eq!(stores.number(scans).await - before, 0, "sequential scans");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn unit_index_makes_and_drops_the_indexes() {
     let stores = Stores::seeded(0, 10).await;
     let there = |name: &str| format!("SELECT count(*) FROM pg_indexes WHERE indexname = '{name}'");
@@ -43,8 +61,10 @@ async fn seqscan_decides_how_units_are_found_in_a_small_table() {
     for (value, is_read_whole) in [("planner", true), ("off_in_transaction", false)] {
         let stores = Stores::seeded(0, 100).await;
         let scans = "SELECT seq_scan FROM pg_stat_user_tables WHERE relname = 'ticket_units'";
-        let service =
-            Service::open(&stores, &["--unit-index", "on", "--seqscan", value, "--unit-statement", "one"]);
+        let service = Service::open(
+            &stores,
+            &["--unit-index", "on", "--seqscan", value, "--unit-statement", "one", "--unit-call", "each"],
+        );
         let before = stores.number(scans).await;
         for _ in 0..10 {
             assert_eq!(service.order("pg-reserve-ticket", &[("a", 1)]).await.status, 200);
@@ -68,7 +88,7 @@ async fn unit_statement_decides_how_many_statements_a_line_takes() {
     let stores = Stores::seeded(0, 10).await;
     let mut before = 0;
     for (value, expected) in [("two", 2), ("one", 1)] {
-        let service = Service::open(&stores, &["--unit-statement", value]);
+        let service = Service::open(&stores, &["--unit-statement", value, "--unit-call", "each"]);
         assert_eq!(service.order("pg-reserve-ticket", &[("a", 1)]).await.status, 200);
         let log = stores.statements();
         let of_units = log.iter().filter(|line| line.contains("reserved")).count();
@@ -136,7 +156,7 @@ async fn record_decides_whether_sales_are_written_and_how_many_at_a_time() {
     for (value, expected) in [("none", 0..=0), ("each", 50..=50), ("grouped", 1..=25)] {
         // The counters are rebuilt from the record: tickets sold without one are on sale again.
         counter = if value == "each" { 1000 } else { counter };
-        let service = Service::open(&stores, &["--record", value, "--pool-max", "8"]);
+        let service = Service::open(&stores, &["--redis-call", "each", "--record", value, "--pool-max", "8"]);
         let mut blocking_client = stores.connect().await;
         let blocking_transaction = blocking_client.transaction().await.unwrap();
         blocking_transaction.batch_execute("SELECT * FROM stock_epoch FOR UPDATE").await.unwrap();

@@ -13,4 +13,5 @@ mod fixture;
 mod frozen;
 mod openapi;
 mod operate;
+mod plan;
 mod switch;
