@@ -1,7 +1,7 @@
 // knee's own answer to https://jslib.k6.io/k6-utils: random values, findBetween, stages, check with promises.
 //
-// Written from the documented interface and from what the original was seen to do; it contains nothing of it. A negative
-// length of a random text, with which the original never ends, gives an empty text.
+// Written from the documented interface and from what the original was seen to do; it contains nothing of it. A
+// negative length of a random text, with which the original never ends, gives an empty text.
 
 import { check as checkNow } from 'k6';
 import crypto from 'k6/crypto';

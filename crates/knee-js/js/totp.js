@@ -53,8 +53,8 @@ function hmac(key, message) {
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-// The bytes of a base32 secret. As in the original, the secret is one number: bits that fill no group of four at the end
-// are lost, and so are zeros at the beginning. Letters that are not in the alphabet give a wrong key, or a SyntaxError.
+// The bytes of a base32 secret. As in the original, the secret is one number: bits that fill no group of four at the
+// end are lost, and so are zeros at the beginning. Letters that are not in the alphabet give a wrong key, or a SyntaxError.
 function fromBase32(text) {
   const bits = Array.from({ length: text.length }, (_, at) =>
     ALPHABET.indexOf(text.charAt(at).toUpperCase()).toString(2).padStart(5, '0')).join('');

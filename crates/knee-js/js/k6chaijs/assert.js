@@ -131,7 +131,8 @@ function addLoose({ Assertion, AssertionError, util }, assert) {
 }
 
 function addThrows({ Assertion, util }, assert) {
-  const sorted = (first, second) => (typeof first === 'string' || first instanceof RegExp ? [null, first] : [first, second]);
+  const isText = (value) => typeof value === 'string' || value instanceof RegExp;
+  const sorted = (first, second) => (isText(first) ? [null, first] : [first, second]);
   assert.throws = (value, first, second, message) => {
     const chain = new Assertion(value, message).to.throw(...sorted(first, second));
     return util.flag(chain, 'object');

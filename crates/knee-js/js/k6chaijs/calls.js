@@ -125,7 +125,8 @@ export function addResponses({ Assertion, util }) {
   function satisfy(test, message) {
     if (message) flag(this, 'message', message);
     const found = test(flag(this, 'object'));
-    const words = [`expected #{this} to satisfy ${objDisplay(test)}`, `expected #{this} to not satisfy${objDisplay(test)}`];
+    const shown = objDisplay(test);
+    const words = [`expected #{this} to satisfy ${shown}`, `expected #{this} to not satisfy${shown}`];
     this.assert(found, ...words, !flag(this, 'negate'), found);
   }
   for (const word of ['satisfy', 'satisfies']) Assertion.addMethod(word, satisfy);

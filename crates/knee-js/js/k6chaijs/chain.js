@@ -71,8 +71,8 @@ function guardLength(call, word, canFollow) {
   return call;
 }
 
-// A maker of chains: `{ Assertion, util }`, with `assert` as what every assertion ends in. `config` is read at each use, and
-// `equality` gives what compares deeply.
+// A maker of chains: `{ Assertion, util }`, with `assert` as what every assertion ends in. `config` is read at each
+// use, and `equality` gives what compares deeply.
 export function chains(config, equality) {
   const isProxyEnabled = () => config.useProxy;
 

@@ -65,7 +65,8 @@ export function firstChecks(chai, { areAggregated }) {
     words = words || '';
     const withExpected = (text) => text.replace(every('exp'), () => texts.expected);
     const filled = (text) => text.replace(every('this'), () => texts.this).replace(every('act'), () => texts.actual);
-    const shape = withExpected(words).replace(every('this'), () => label || '${this}').replace(every('act'), () => '${actual}');
+    const named = withExpected(words).replace(every('this'), () => label || '${this}');
+    const shape = named.replace(every('act'), () => '${actual}');
     const plain = areAggregated ? filled(withExpected(words)) : withExpected(filled(words));
     const message = label && !(areAggregated && config.aggregateChecks) ? `${label}: ${plain}` : plain;
     const name = areAggregated && config.aggregateChecks ? shape : message;

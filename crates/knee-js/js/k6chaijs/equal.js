@@ -15,8 +15,8 @@ function atOnce(one, other) {
   return isSimple(one) || isSimple(other) ? false : undefined;
 }
 
-// Whether `one` and `other` are alike. Options: `comparator(one, other)` can decide first, for each pair; `symbols` that
-// count as keys (`all`, `none` or `enumerable`); `errorsByIdentity`.
+// Whether `one` and `other` are alike. Options: `comparator(one, other)` can decide first, for each pair; `symbols`
+// that count as keys (`all`, `none` or `enumerable`); `errorsByIdentity`.
 export function alike(one, other, options = {}) {
   const { comparator, known = new Map() } = options || {};
   if (comparator) {
@@ -42,7 +42,8 @@ function alikeInside(one, other, type, options) {
   if (['String', 'Number', 'Boolean', 'Date'].includes(type)) return alike(one.valueOf(), other.valueOf());
   if (BY_IDENTITY.includes(type)) return one === other;
   if (type === 'Error') {
-    return !options.errorsByIdentity && ['name', 'message', 'code'].every((key) => alike(one[key], other[key], options));
+    const isAlike = (key) => alike(one[key], other[key], options);
+    return !options.errorsByIdentity && ['name', 'message', 'code'].every(isAlike);
   }
   if (LISTS.test(type)) return alikeLists(one, other, options);
   if (type === 'RegExp') return one.toString() === other.toString();

@@ -15,7 +15,7 @@ import { hasProperty, pathInfo } from './path.js';
 import { addInstances, addProperties, addTexts } from './property.js';
 import { addShould, failing } from './should.js';
 import { article, nameOf, typeOf } from './type.js';
-import { addEquality, addObjectStates, addWords } from './words.js';
+import { addEquality, addObjectStates, addStates, addWords } from './words.js';
 
 const isoDate = (date) => date.toISOString();
 
@@ -74,9 +74,9 @@ function addBase({ Assertion, AssertionError: Failure, util, config }) {
 
 // All words, in the order in which suggestions look at them.
 function addAllWords(chai, dateText) {
-  const { addStates } = addWords(chai);
+  addWords(chai);
   addInclusion(chai);
-  addStates();
+  addStates(chai);
   addEquality(chai);
   addNumbers(chai, dateText);
   addInstances(chai);

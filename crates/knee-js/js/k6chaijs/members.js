@@ -34,7 +34,7 @@ export function addInclusion({ Assertion, AssertionError, util }) {
     const value = flag(this, 'object');
     const kind = kindOf(value);
     const isDeep = flag(this, 'deep');
-    const alike = isDeep ? flag(this, 'eql') : (one, other) => isSame(one, other) || (Number.isNaN(one) && Number.isNaN(other));
+    const alike = isDeep ? flag(this, 'eql') : (one, other) => isSame(one, other) || Object.is(one, other);
     const prefix = flag(this, 'message') ? `${flag(this, 'message')}: ` : '';
     let held;
     if (kind === 'string') {

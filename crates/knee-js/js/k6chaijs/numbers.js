@@ -4,7 +4,10 @@ import { kindOf } from './type.js';
 
 const COMPARISONS = [
   { words: ['above', 'gt', 'greaterThan'], test: (one, other) => one > other, says: 'above', opposite: 'at most' },
-  { words: ['least', 'gte', 'greaterThanOrEqual'], test: (one, other) => one >= other, says: 'at least', opposite: 'below' },
+  {
+    words: ['least', 'gte', 'greaterThanOrEqual'], test: (one, other) => one >= other, says: 'at least',
+    opposite: 'below',
+  },
   { words: ['below', 'lt', 'lessThan'], test: (one, other) => one < other, says: 'below', opposite: 'at least' },
   { words: ['most', 'lte', 'lessThanOrEqual'], test: (one, other) => one <= other, says: 'at most', opposite: 'above' },
 ];

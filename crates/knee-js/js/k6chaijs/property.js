@@ -56,7 +56,8 @@ export function addProperties({ Assertion, AssertionError, util }) {
     const found = Object.getOwnPropertyDescriptor(Object(flag(this, 'object')), name);
     if (found && expected) {
       const start = `expected the own property descriptor for ${inspect(name)} on #{this} to`;
-      const words = [`${start} match ${inspect(expected)}, got ${inspect(found)}`, `${start} not match ${inspect(expected)}`];
+      const shown = inspect(expected);
+      const words = [`${start} match ${shown}, got ${inspect(found)}`, `${start} not match ${shown}`];
       this.assert(flag(this, 'eql')(expected, found), ...words, expected, found, true);
     } else {
       const what = `have an own property descriptor for ${inspect(name)}`;

@@ -7,7 +7,8 @@ import { library } from './library.js';
 
 const chai = library({ version: '4.3.8', equality: {}, hasDeepEqual: true });
 Object.assign(chai.config, {
-  truncateVariableThreshold: 100, truncateMsgThreshold: 300, aggregateChecks: true, logFailures: false, exitOnError: false,
+  truncateVariableThreshold: 100, truncateMsgThreshold: 300, aggregateChecks: true, logFailures: false,
+  exitOnError: false,
 });
 addOwnWords(chai, { isOwn: false, path: ['__unlikelyidefintifier1'] });
 const assert = currentChecks(chai, { hasTags: false, abort: (text) => exec.test.abort(text) });

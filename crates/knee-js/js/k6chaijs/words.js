@@ -8,7 +8,7 @@ const LINKS = 'to be been is and has have with that which at of same but does st
 const FLAGS = ['deep', 'nested', 'own', 'ordered'];
 
 // Adds the words to a library.
-export function addWords({ Assertion, AssertionError, util }) {
+export function addWords({ Assertion, util }) {
   const { flag } = util;
   LINKS.forEach((word) => Assertion.addProperty(word));
   const setting = (word, ...flags) =>
@@ -27,12 +27,10 @@ export function addWords({ Assertion, AssertionError, util }) {
     this.assert(held, `expected #{this} to be ${wanted}`, `expected #{this} not to be ${wanted}`);
   }
   for (const word of ['an', 'a']) Assertion.addChainableMethod(word, isA);
-  // `include` stands here so that suggestions for unknown words come in the usual order.
-  return { addStates: () => addStates({ Assertion, AssertionError, util }) };
 }
 
 // Words that assert: `expect(value).to.be.true`.
-function addStates({ Assertion, AssertionError, util }) {
+export function addStates({ Assertion, AssertionError, util }) {
   const { flag } = util;
   const state = (word, test, words, opposite, expected) =>
     Assertion.addProperty(word, function assertState() {
