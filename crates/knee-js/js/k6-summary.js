@@ -210,7 +210,7 @@ export function textSummary(data, options) {
 
 // ---- XML -----------------------------------------------------------------------------------------------------
 
-const ENTITIES = { '<': '&lt;', '>': '&gt;', '&': '&amp;', "'": '&apos;', '"': '&quot;' };
+const ENTITIES = { '<': '&lt;', '>': '&gt;', '&': '&amp;', "'": '&#39;', '"': '&quot;' };
 const escaped = (text) => String(text).replace(/[<>&'"]/g, (letter) => ENTITIES[letter]);
 
 export function jUnit(data, options) {

@@ -17,9 +17,15 @@ const GUESSED_ROWS = 10;
 
 // The line break that a text uses outside of quotes.
 function guessNewline(text, quote) {
-  const plain = text.slice(0, 1024 * 1024).split(quote).filter((_, at) => at % 2 === 0).join('');
-  const first = /\r\n|\n|\r/.exec(plain);
-  return first === null ? '\n' : first[0];
+  const start = text.slice(0, 1024 * 1024);
+  const mark = quote.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  const plain = start.replace(new RegExp(`${mark}[^]*?${mark}`, 'gm'), '');
+  const parts = plain.split('\r');
+  // The first line of the whole text is compared with the first part outside of quotes, as in the original.
+  const feed = start.indexOf('\n');
+  if (parts.length === 1 || (feed >= 0 && feed < parts[0].length)) return '\n';
+  const pairs = parts.filter((part) => part[0] === '\n').length;
+  return pairs >= parts.length / 2 ? '\r\n' : '\r';
 }
 
 // Reads rows of texts. `at` is where reading goes on.
@@ -61,73 +67,94 @@ class Reader {
     return field;
   }
 
-  #complain(code, message, row) {
-    this.errors.push({ type: 'Quotes', code, message, row, index: this.at });
+  // A quoted field. Where it is malformed, the quote is part of it, and the letter behind the quote, too.
+  #quoted(row) {
+    const { text, quote, escape } = this;
+    const begin = this.at + quote.length;
+    const complain = (code, message) => this.errors.push({ type: 'Quotes', code, message, row, index: begin });
+    for (let at = text.indexOf(quote, begin); at >= 0; at = text.indexOf(quote, at + 1)) {
+      const isPair = quote === escape && text[at + 1] === escape;
+      const isEscaped = isPair || (quote !== escape && at > 0 && text[at - 1] === escape);
+      const end = isEscaped && at < text.length - 1 ? undefined : this.#fieldEnd(at + 1);
+      if (end !== undefined) {
+        this.at = end;
+        return text.slice(begin, at).split(escape + quote).join(quote);
+      }
+      if (isPair) at += 1;
+      if (isEscaped) continue;
+      complain('InvalidQuotes', 'Trailing quote on quoted field is malformed');
+      at += 1;
+    }
+    complain('MissingQuotes', 'Quoted field unterminated');
+    this.at = text.length;
+    return text.slice(begin);
   }
 
-  #quoted(row) {
-    let field = '';
-    this.at += this.quote.length;
-    for (;;) {
-      const end = this.text.indexOf(this.quote, this.at);
-      if (end < 0) {
-        this.#complain('MissingQuotes', 'Quoted field unterminated', row);
-        field += this.text.slice(this.at);
-        this.at = this.text.length;
-        return field;
-      }
-      // A quote before a quote, or after an escape sign of its own, is one of the text.
-      if (this.escape === this.quote && this.text.startsWith(this.quote, end + this.quote.length)) {
-        field += this.text.slice(this.at, end) + this.quote;
-        this.at = end + 2 * this.quote.length;
-      } else if (this.escape !== this.quote && this.text[end - 1] === this.escape && end > this.at) {
-        field += this.text.slice(this.at, end - 1) + this.quote;
-        this.at = end + this.quote.length;
-      } else {
-        const after = end + this.quote.length;
-        const spaces = /^ */.exec(this.text.slice(after, after + 64))[0].length;
-        const closes = [0, spaces].find((skip) => this.#endsField(after + skip));
-        field += this.text.slice(this.at, end);
-        this.at = after + (closes || 0);
-        if (closes !== undefined) return field;
-        this.#complain('InvalidQuotes', 'Trailing quote on quoted field is malformed', row);
-        field += this.quote;
-      }
+  // Where the field behind a quote ends: there, or after blanks before a delimiter or a line break.
+  #fieldEnd(at) {
+    const { text, delimiter, newline } = this;
+    if (at >= text.length) return at;
+    const [next, line] = [text.indexOf(delimiter, at), text.indexOf(newline, at)];
+    const blanks = (end) => (end > at && text.slice(at, end).trim() === '' ? end : at);
+    const before = blanks(line < 0 ? next : Math.min(next, line));
+    if (text[before] === delimiter) return before;
+    return text.startsWith(newline, blanks(line)) ? blanks(line) : undefined;
+  }
+}
+
+function isSkipped(row, { skipEmpty }) {
+  if (skipEmpty === 'greedy') return row.join('').trim() === '';
+  return Boolean(skipEmpty) && row.length === 1 && row[0].length === 0;
+}
+
+// Rows of a text without quotes. `most` counts comments, too.
+function readLines(text, { delimiter, newline, comments }, most) {
+  const rows = [];
+  const ends = [];
+  let at = 0;
+  const lines = text.split(newline);
+  for (const [number, line] of lines.entries()) {
+    at += line.length + (number === lines.length - 1 ? 0 : newline.length);
+    if (comments === null || !line.startsWith(comments)) {
+      rows.push(line.split(delimiter));
+      ends.push(at);
+    }
+    if (most <= number) {
+      return { rows: rows.slice(0, most), ends, errors: [], truncated: true, cursor: ends[ends.length - 1] || 0 };
     }
   }
-
-  #endsField(at) {
-    return (
-      at >= this.text.length || this.text.startsWith(this.delimiter, at) || this.text.startsWith(this.newline, at)
-    );
-  }
+  return { rows, ends, errors: [], truncated: false, cursor: ends[ends.length - 1] || 0 };
 }
 
-const isEmptyRow = (row, greedy) =>
-  greedy ? row.join('').trim() === '' : row.length === 1 && row[0].length === 0;
-
-// Up to `most` rows of a text, without its comments and, when that is wanted, without its empty lines.
+// Up to `most` rows of a text, without its comments.
 function readRows(text, form, most) {
+  if (form.isFast || (form.isFast !== false && (form.quote === '' || !text.includes(form.quote)))) {
+    return readLines(text, form, most);
+  }
   const reader = new Reader(text, form);
   const rows = [];
+  const ends = [];
   while (!reader.isDone && rows.length < most) {
     const row = reader.row(rows.length);
-    const skipped = row === null || (form.skipEmpty && isEmptyRow(row, form.skipEmpty === 'greedy'));
-    if (!skipped) rows.push(row);
+    if (row !== null) {
+      rows.push(row);
+      ends.push(Math.min(reader.at, text.length));
+    }
   }
-  return { rows, errors: reader.errors, truncated: !reader.isDone, cursor: Math.min(reader.at, text.length) };
+  const cursor = ends[ends.length - 1] || 0;
+  return { rows, ends, errors: reader.errors, truncated: !reader.isDone, cursor };
 }
 
-// The delimiter by which the first rows have the most even number of fields.
+// The delimiter by which the first rows have the most even and the highest number of fields.
 function guessDelimiter(text, form, guesses) {
   let best = null;
   for (const delimiter of guesses) {
-    const { rows } = readRows(text, { ...form, delimiter }, GUESSED_ROWS);
-    const counts = rows.map((row) => row.length);
-    const steps = counts.slice(1).map((count, at) => Math.abs(count - counts[at]));
-    const uneven = steps.reduce((sum, step) => sum + step, 0);
-    const mean = counts.reduce((sum, count) => sum + count, 0) / Math.max(1, counts.length);
-    if (mean > 1.99 && (best === null || uneven < best.uneven || (uneven === best.uneven && mean > best.mean))) {
+    const plain = { ...form, delimiter, quote: '"', escape: '"', isFast: undefined };
+    const { rows } = readRows(text, plain, GUESSED_ROWS);
+    const counts = rows.filter((row) => !isSkipped(row, form)).map((row) => row.length);
+    const uneven = counts.slice(1).reduce((sum, count, at) => sum + Math.abs(count - counts[at]), 0);
+    const mean = counts.reduce((sum, count) => sum + count, 0) / counts.length;
+    if (mean > 1.99 && (best === null || (uneven <= best.uneven && mean > best.mean))) {
       best = { delimiter, uneven, mean };
     }
   }
@@ -174,25 +201,32 @@ function mismatch(row, fields, number) {
   return [{ type: 'FieldMismatch', code, message, row: number }];
 }
 
+const newlineOf = (asked) => (['\n', '\r', '\r\n'].includes(asked) ? asked : '\n');
+
 function formOf(text, config) {
   const quote = config.quoteChar === undefined ? '"' : config.quoteChar || '';
   const comments = config.comments === true ? '#' : config.comments;
   return {
     quote,
     escape: config.escapeChar === undefined ? quote : config.escapeChar,
-    comments: typeof comments === 'string' && comments !== '' ? comments : null,
-    newline: config.newline || guessNewline(text, quote),
+    comments: typeof comments === 'string' && comments !== '' && !BAD_DELIMITERS.includes(comments) ? comments : null,
+    isFast: config.fastMode,
+    newline: newlineOf(config.newline || guessNewline(text, config.quoteChar || '"')),
     skipEmpty: config.skipEmptyLines,
   };
 }
 
 export function parse(input, config = {}) {
-  const text = String(input);
+  if (typeof input !== 'string') throw new TypeError('Input must be a string');
+  const changed = typeof config.beforeFirstChunk === 'function' ? config.beforeFirstChunk(input) : undefined;
+  const text = changed === undefined ? input : changed;
   const form = formOf(text, config);
   const unsure = [];
   const chosen = typeof config.delimiter === 'function' ? config.delimiter(text) : config.delimiter;
-  form.delimiter = chosen && !BAD_DELIMITERS.includes(chosen) ? chosen : null;
-  if (form.delimiter === null) {
+  // A delimiter that cannot be one is as good as none, and nothing is guessed.
+  const isGiven = Boolean(config.delimiter);
+  form.delimiter = typeof chosen === 'string' && !BAD_DELIMITERS.includes(chosen) ? chosen : DefaultDelimiter;
+  if (!isGiven) {
     form.delimiter = guessDelimiter(text, form, config.delimitersToGuess || GUESSES);
     if (form.delimiter === null) {
       form.delimiter = DefaultDelimiter;
@@ -200,9 +234,11 @@ export function parse(input, config = {}) {
       unsure.push({ type: 'Delimiter', code: 'UndetectableDelimiter', message });
     }
   }
+  if (form.comments === form.delimiter) throw new Error('Comment character same as delimiter');
   const most = config.preview ? Number(config.preview) + (config.header ? 1 : 0) : Infinity;
   const read = text === '' ? { rows: [], errors: [], truncated: false, cursor: 0 } : readRows(text, form, most);
   const errors = [...read.errors, ...unsure];
+  read.rows = read.rows.filter((row) => !isSkipped(row, form));
   const { delimiter, newline: linebreak } = form;
   const meta = { delimiter, linebreak, aborted: false, truncated: read.truncated, cursor: read.cursor };
   let data = read.rows;
@@ -231,60 +267,90 @@ function deliver(result, config) {
     if (typeof config.complete === 'function') config.complete(rest);
     return rest;
   }
-  if (typeof config.chunk === 'function') config.chunk(result);
-  if (typeof config.complete === 'function') config.complete(result);
-  return result;
+  const isChunk = typeof config.chunk === 'function';
+  if (isChunk) config.chunk(result);
+  if (typeof config.complete === 'function') config.complete(isChunk ? undefined : result);
+  return isChunk ? undefined : result;
 }
 
 // ---- writing -------------------------------------------------------------------------------------------------
 
-function cell(value, column, row, form) {
-  if (value === undefined || value === null) return '';
-  const text = value instanceof Date ? JSON.stringify(value).slice(1, 25) : String(value);
-  const { quotes, quote, escape, delimiter } = form;
-  const asked = Array.isArray(quotes) ? quotes[column] : quotes;
-  const isAsked = typeof asked === 'function' ? asked(value, column, row) : asked;
-  const special = [delimiter, quote, '\r', '\n', BYTE_ORDER_MARK].some((mark) => text.includes(mark));
-  const needed = special || text.startsWith(' ') || text.endsWith(' ');
-  return isAsked === true || needed ? quote + text.split(quote).join(escape + quote) + quote : text;
+// How to write, with the options that have the right type; others do not count.
+function formOfOutput(given) {
+  const config = given !== null && typeof given === 'object' ? given : {};
+  const of = (type, value, other) => (typeof value === type ? value : other); // eslint-disable-line valid-typeof
+  const { delimiter, quotes, columns } = config;
+  if (Array.isArray(columns) && columns.length === 0) throw new Error('Option columns is empty');
+  const isDelimiter = typeof delimiter === 'string' && !BAD_DELIMITERS.some((mark) => delimiter.includes(mark));
+  const quote = of('string', config.quoteChar, '"');
+  return {
+    delimiter: isDelimiter ? delimiter : ',',
+    quotes: ['boolean', 'function'].includes(typeof quotes) || Array.isArray(quotes) ? quotes : false,
+    skipEmpty: of('boolean', config.skipEmptyLines, of('string', config.skipEmptyLines, false)),
+    newline: of('string', config.newline, '\r\n'),
+    header: of('boolean', config.header, true),
+    columns: Array.isArray(columns) ? columns : null,
+    quote,
+    // Without an escape sign of its own, a quote is doubled, and always the usual one.
+    escaped: config.escapeChar === undefined ? '""' : config.escapeChar + quote,
+  };
 }
 
-function tableOf(input, config) {
+function cell(value, column, form) {
+  if (value === undefined || value === null) return '';
+  if (value.constructor === Date) return JSON.stringify(value).slice(1, 25);
+  const { quotes, quote, escaped, delimiter } = form;
+  const text = value.toString().split(quote).join(escaped);
+  const isAsked = typeof quotes === 'function' ? quotes(value, column) : quotes === true || quotes[column];
+  const special = [...BAD_DELIMITERS, delimiter].some((mark) => text.includes(mark));
+  return isAsked || special || text.startsWith(' ') || text.endsWith(' ') ? quote + text + quote : text;
+}
+
+function keysOf(row) {
+  const keys = [];
+  if (typeof row === 'object') for (const key in row) keys.push(key);
+  return keys;
+}
+
+// Fields and rows of what is to be written.
+function tableOf(input, form) {
   const given = typeof input === 'string' ? JSON.parse(input) : input;
   if (Array.isArray(given)) {
-    if (given.length === 0 || Array.isArray(given[0])) return { fields: null, rows: given };
-    const fields = config.columns || Object.keys(given[0]);
-    return { fields, rows: given };
-  }
-  if (given !== null && typeof given === 'object') {
-    const rows = typeof given.data === 'string' ? JSON.parse(given.data) : given.data || [];
-    const first = Array.isArray(rows[0]) ? null : Object.keys(rows[0] || {});
-    const isPlain = rows.length > 0 && typeof rows[0] !== 'object';
-    return { fields: given.fields || (given.meta && given.meta.fields) || first, rows: isPlain ? [rows] : rows };
+    if (given.length === 0 || Array.isArray(given[0])) return { fields: [], rows: given };
+    if (typeof given[0] === 'object') return { fields: form.columns || keysOf(given[0]), rows: given };
+  } else if (typeof given === 'object') {
+    const rows = typeof given.data === 'string' ? JSON.parse(given.data) : given.data;
+    if (!Array.isArray(rows)) return { fields: given.fields || [], rows: rows || [] };
+    const own = given.fields || (given.meta && given.meta.fields);
+    const fields = own || (Array.isArray(rows[0]) ? own : keysOf(rows[0]));
+    return { fields: fields || [], rows: typeof rows[0] === 'object' ? rows : [rows] };
   }
   throw new Error('Unable to serialize unrecognized input');
 }
 
-export function unparse(input, config = {}) {
-  const quote = config.quoteChar || '"';
-  const form = {
-    quote,
-    quotes: config.quotes === undefined ? false : config.quotes,
-    escape: config.escapeChar === undefined ? quote : config.escapeChar,
-    delimiter: config.delimiter && !BAD_DELIMITERS.includes(config.delimiter) ? config.delimiter : ',',
-  };
-  const { fields, rows } = tableOf(input, config);
-  const line = (values, row) => values.map((value, at) => cell(value, at, row, form)).join(form.delimiter);
-  const lines = [];
-  if (fields !== null && fields.length > 0 && config.header !== false) lines.push(line(fields, -1));
-  rows.forEach((row, number) => {
-    const values = Array.isArray(row) || fields === null ? Array.from(row) : fields.map((field) => row[field]);
-    const shown = values.map((value) => (value === undefined || value === null ? '' : String(value)));
-    const greedy = config.skipEmptyLines === 'greedy';
-    const empty = greedy ? shown.join('').trim() === '' : shown.length === 1 && shown[0] === '';
-    if (!(config.skipEmptyLines && empty)) lines.push(line(values, number));
+// Whether a row is left out.
+function isLeftOut(row, values, hasFields, skipEmpty) {
+  if (skipEmpty === 'greedy') return (hasFields ? values : row).join('').trim() === '';
+  return Boolean(skipEmpty) && !hasFields && row.length === 1 && row[0].length === 0;
+}
+
+export function unparse(input, config) {
+  const form = formOfOutput(config);
+  const { fields: given, rows } = tableOf(input, form);
+  const fields = typeof given === 'string' ? JSON.parse(given) : given;
+  const hasFields = Array.isArray(fields) && fields.length > 0;
+  const byName = !Array.isArray(rows[0]);
+  const line = (values) => values.map((value, at) => cell(value, at, form)).join(form.delimiter);
+  let text = hasFields && form.header ? line(fields) + (rows.length > 0 ? form.newline : '') : '';
+  rows.forEach((row, at) => {
+    const width = hasFields ? fields.length : row.length;
+    const isEmpty = (hasFields ? Object.keys(row) : row).length === 0;
+    const values = Array.from({ length: width }, (_, column) => row[hasFields && byName ? fields[column] : column]);
+    if (isLeftOut(row, values, hasFields, form.skipEmpty)) return;
+    if (!isEmpty) text += line(values);
+    if (at < rows.length - 1 && (!form.skipEmpty || (width > 0 && !isEmpty))) text += form.newline;
   });
-  return lines.join(config.newline || '\r\n');
+  return text;
 }
 
 export default {

@@ -167,11 +167,14 @@ function withoutDots(path) {
   return steps.join('/');
 }
 
+// Why a text is no URL, in the words of the original.
+const refuse = (what) => ({ refused: `Invalid ${what}` });
+
 // host, port: `[::1]:8080`, `example.com`.
 function hostOf(text, protocol) {
-  const [, name, port] = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/.exec(text) || [];
-  const wrong = name === undefined || /[\s<>^|%#?@\\/]/.test(name) || Number(port || 0) > 65535;
-  if (wrong || (name === '' && protocol !== 'file:')) return null;
+  const [, name, port] = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/s.exec(text) || [];
+  if (name === undefined || (name === '' && protocol !== 'file:')) return refuse('host');
+  if (!/^\d*$/.test(port || '') || Number(port || 0) > 65535) return refuse('port');
   const shown = port ? String(Number(port)) : '';
   return { hostname: name.toLowerCase(), port: shown === DEFAULT_PORTS[protocol] ? '' : shown };
 }
@@ -181,10 +184,10 @@ const split = (text, mark) => {
   return at < 0 ? [text, null] : [text.slice(0, at), text.slice(at)];
 };
 
-// The parts of an absolute URL; null if it is none.
+// The parts of an absolute URL, or `{ refused }` if it is none.
 function parse(text) {
   const [, scheme, rest] = /^([A-Za-z][A-Za-z0-9+.-]*):(.*)$/s.exec(text) || [];
-  if (scheme === undefined) return null;
+  if (scheme === undefined) return refuse('scheme');
   const protocol = `${scheme.toLowerCase()}:`;
   const [beforeHash, hash] = split(rest, '#');
   const [beforeQuery, search] = split(beforeHash, '?');
@@ -202,7 +205,7 @@ function parse(text) {
     parts.password = password === null ? '' : encode(password.slice(1), KEEP.user);
   }
   const host = hostOf(authority.slice(at + 1), protocol);
-  if (host === null) return null;
+  if (host.refused) return host;
   return { ...parts, ...host, pathname: withoutDots(encode(path || '/', KEEP.path)) };
 }
 
@@ -224,11 +227,11 @@ export class URL {
   constructor(text, base) {
     const trimmed = String(text).replace(/^[\s\x00-\x1f]+|[\s\x00-\x1f]+$/g, '').replace(/[\t\n\r]/g, '');
     let parts = parse(trimmed);
-    if (parts === null && base !== undefined) {
+    if (parts.refused === 'Invalid scheme' && base !== undefined) {
       const beside = new URL(base);
-      parts = beside.#parts.opaque ? null : parse(join(trimmed, beside.#base()));
+      parts = beside.#parts.opaque ? parts : parse(join(trimmed, beside.#base()));
     }
-    if (parts === null) throw new TypeError(`Invalid URL: ${text}`);
+    if (parts.refused) throw new TypeError(parts.refused);
     this.#parts = parts;
     this.#listen();
   }
@@ -253,7 +256,7 @@ export class URL {
   // Takes a text that is a URL when the change is one.
   #change(changes) {
     const parts = parse(this.#write({ ...this.#parts, ...changes }));
-    if (parts !== null) {
+    if (!parts.refused) {
       this.#parts = parts;
       this.#listen();
     }
@@ -310,7 +313,7 @@ export class URL {
 
   set host(value) {
     const host = hostOf(String(value), this.protocol);
-    if (host !== null) this.#change({ hostname: host.hostname, port: host.port || this.#parts.port });
+    if (!host.refused) this.#change({ hostname: host.hostname, port: host.port || this.#parts.port });
   }
 
   get hostname() {
@@ -319,7 +322,7 @@ export class URL {
 
   set hostname(value) {
     const host = hostOf(String(value), this.protocol);
-    if (host !== null) this.#change({ hostname: host.hostname });
+    if (!host.refused) this.#change({ hostname: host.hostname });
   }
 
   get port() {

@@ -9,10 +9,21 @@ const same = (found, expected) => {
 // The values of RFC 6238, appendix B, whose secret is '12345678901234567890'.
 export default async function () {
   const totp = new TOTP('GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ', 8);
-  same(await totp.gen(Math.floor(59 / 30)), '94287082');
-  same(await totp.gen(Math.floor(1111111109 / 30)), '07081804');
-  same(await totp.gen(Math.floor(20000000000 / 30)), '65353130');
-  same(await totp.verify(await totp.gen()), true);
-  same(await totp.verify('00000000'), false);
+  const now = Date.now;
+  const at = (seconds) => { Date.now = () => seconds * 1000; };
+  at(59);
+  same(await totp.gen(), '94287082');
+  same(await totp.gen(60), '84755224');
+  same(await totp.gen(30, 59), '84755224');
+  same(await totp.verify('94287082'), true);
+  same(await totp.verify(94287082), false);
+  same(await totp.verify('84755224', 60), true);
+  at(1111111109);
+  same(await totp.gen(), '07081804');
+  at(20000000000);
+  same(await totp.gen(), '65353130');
+  at(89);
+  same(await totp.verify('94287082'), false);
+  Date.now = now;
   same((await new TOTP('GAXG2MTEOR3DMMDG').gen()).length, 6);
 }

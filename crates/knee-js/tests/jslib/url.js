@@ -18,13 +18,15 @@ export default function () {
   same(url.href, 'https://me:pw@example.com/new?x=1&y=a+b&z=%C3%A9+%26#frag');
   same(new URL('../x?q', 'https://h/a/b/c'), 'https://h/a/x?q');
   same(new URL('http://h:80').href, 'http://h/');
-  let failure = '';
-  try {
-    new URL('nope');
-  } catch (error) {
-    failure = error.name;
+  for (const [text, message] of [['nope', 'scheme'], ['http://a:x', 'port'], ['http://a:99999', 'port'], ['http://', 'host']]) {
+    let failure = '';
+    try {
+      new URL(text);
+    } catch (error) {
+      failure = `${error.name}: ${error.message}`;
+    }
+    same(failure, `TypeError: Invalid ${message}`);
   }
-  same(failure, 'TypeError');
   const params = new URLSearchParams([['a', '1'], ['b', '2'], ['a', '3']]);
   same(params.getAll('a'), '1,3');
   params.set('a', '9');

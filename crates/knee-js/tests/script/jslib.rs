@@ -18,6 +18,11 @@ fn every_library_does_what_is_documented_of_it() {
         assert_eq!(lines, "", "{name} says what is wrong with it");
         assert_eq!(Some(&outcome.checks.0.to_string()), expected.get("passed"), "{name}");
         assert_eq!(Some(&outcome.checks.1.to_string()), expected.get("failed"), "{name}");
+        let names: Vec<&String> =
+            expected.iter().filter(|(key, _)| key.starts_with("name ")).map(|(_, name)| name).collect();
+        if !names.is_empty() {
+            assert_eq!(outcome.failed.iter().collect::<Vec<_>>(), names, "{name}: checks that failed");
+        }
         if let Some(requests) = expected.get("requests") {
             assert_eq!(&outcome.requests.join(", "), requests, "{name}");
         }

@@ -1,0 +1,20 @@
+// knee's own answer to https://jslib.k6.io/k6chaijs: release 4.3.4.0, whose checks are named by the value as well:
+// `status: expected 200 to equal 200`. It has no default export.
+
+import { addOwnWords, describe, firstChecks } from './checks.js';
+import { inspectLines } from './inspect-lines.js';
+import { library } from './library.js';
+
+const chai = library({
+  version: '4.3.3',
+  equality: { symbols: 'none', errorsByIdentity: true },
+  show: inspectLines,
+  dateText: (date) => date.toUTCString(),
+});
+Object.assign(chai.config, { truncateValueThreshold: 100, truncateMsgThreshold: 300 });
+const assert = firstChecks(chai, { areAggregated: false });
+chai.Assertion.overwriteMethod('assert', () => assert);
+addOwnWords(chai, { isOwn: true, path: [] });
+
+const { expect } = chai;
+export { chai, describe, expect };
