@@ -61,6 +61,12 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// Saved trials are incomplete or changed.
+    #[error("the saved trials are damaged: `{}`", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+    },
     /// A result cannot be saved.
     #[error("`{}` cannot be written: {}", .path.display(), reason(.source))]
     Unwritable {
@@ -133,6 +139,7 @@ impl Error {
             | Self::Locked { .. }
             | Self::NotSaved { .. }
             | Self::Unrelated { .. }
+            | Self::Damaged { .. }
             | Self::NoProcess(_)
             | Self::NoCpuTime => Kind::Input,
             Self::NoSuccess { .. } => Kind::Unusable,
@@ -155,6 +162,9 @@ impl Error {
             Self::NoSuccess { .. } => "check the path, the method and the host that the service expects",
             Self::Locked { .. } => "wait until it has ended, or stop it",
             Self::NotSaved { .. } => "run the study first, without --resume and --report-only",
+            Self::Damaged { .. } => {
+                "restore the file from the repository, or remove it and run the study again"
+            }
             Self::Unwritable { .. } => "check the folder, its permissions and the space left",
             Self::NoProcess(_) => "give the process of the service, as `pgrep` or `ss -ltnp` shows it",
             Self::NoCpuTime => "leave out `--pid`; it works on Linux",

@@ -16,7 +16,7 @@ use knee_study::study::{Calibration, Options, Study, Trial, TrialResult};
 use crate::error::Error;
 use crate::fixture::StudyFixture;
 use crate::runner::{LoadSource, TrialRunner};
-use crate::saved::SavedTrials;
+use crate::saved::{Packed, SavedTrials};
 use crate::trials::{Event, Trials};
 use crate::variant::{others, overrides};
 
@@ -31,7 +31,8 @@ pub enum Start {
     Saved,
 }
 
-/// The study in `folder` before its next trial, and its sessions until then.
+/// The study in `folder` before its next trial, and its sessions until then. `noise` is that of this machine now; a
+/// study that continues has its own.
 ///
 /// # Errors
 ///
@@ -49,7 +50,8 @@ pub fn begin(
         Start::Resumed => saved.resumed(definition, &options)?,
         Start::Saved => saved.read(definition)?,
     };
-    let study = Study::resume(definition.clone(), stored.options, noise, stored.entries)?;
+    // The noise of the day on which it began: margins and verdicts do not depend on who reads them, and where.
+    let study = Study::resume(definition.clone(), stored.options, stored.calibration, stored.entries)?;
     Ok((study.with_changed_claims(stored.changed_claims), stored.sessions))
 }
 
@@ -121,4 +123,13 @@ pub fn run_unsaved(
     let fixture = starts.then(|| StudyFixture::up(declared, Path::new("."), control)).transpose()?;
     let runner = TrialRunner::new(fixture, source, control.clone());
     Trials { control, observe, save: &mut |_, _| Ok(()) }.run(study, runner)
+}
+
+/// Packs the trials of the study in `folder` at the end of a session, so that its documents can be made again elsewhere.
+///
+/// # Errors
+///
+/// When the file cannot be written, or another process runs the study.
+pub fn pack(study: &Study, sessions: &[Session], folder: &Path) -> Result<Packed, Error> {
+    SavedTrials::at(folder).pack(study, sessions)
 }

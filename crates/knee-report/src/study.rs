@@ -10,9 +10,15 @@ mod block;
 
 mod bound;
 
+mod claims;
+
+mod code;
+
 pub mod comparison;
 
 mod document;
+
+mod growth;
 
 mod headline;
 
@@ -37,7 +43,10 @@ mod value;
 mod words;
 
 pub use block::{Block, Document, Table};
-pub use markdown::{BEGIN, END, markdown, within};
+pub use claims::summary;
+pub use code::cause;
+pub use document::LINES_MAX;
+pub use markdown::{UnclearMarkers, claims_begin, markdown, with_claims};
 pub use notes::notes;
-pub use provenance::{Provenance, Session};
+pub use provenance::{Commands, Provenance, Session};
 pub use text::text;

@@ -267,6 +267,13 @@ pub struct Claim {
     /// Whether it is a goal of this study; otherwise it was published.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub goal: bool,
+    /// The published figure in the words of the study; `None` shows what the test asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<String>,
+    /// Whether the test compares what was published, and what differs, in the words of the study; `None` if it does not
+    /// say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub like_for_like: Option<String>,
     /// What would confirm it.
     pub test: Test,
 }

@@ -35,13 +35,15 @@ fn position(block: &Block, columns: usize, palette: Palette, lines: &mut Vec<Str
             lines.extend(points.iter().flat_map(|point| wrap_words("  - ", &clean::line(point), columns)));
         }
         Block::Table(found) => lines.extend(table(found, columns, palette)),
-        Block::Code(code) => lines.push(format!("  {}", clean::line(code))),
+        Block::Code(commands) => {
+            lines.extend(commands.iter().map(|command| format!("  {}", clean::line(command))));
+        }
         Block::Folded { inside, in_text: true, .. } => {
             for block in inside {
                 position(block, columns, palette, lines);
             }
         }
-        Block::Folded { .. } | Block::Picture { .. } => {}
+        Block::Folded { .. } | Block::Picture { .. } | Block::Links { .. } => {}
     }
 }
 

@@ -129,6 +129,8 @@ pub(super) struct Claim {
     pub within: Option<Spanned<fixture::Setting>>,
     pub testable: Option<Text>,
     pub goal: Option<bool>,
+    pub published: Option<Text>,
+    pub like_for_like: Option<Text>,
     pub below: Option<Spanned<fixture::Setting>>,
     pub above: Option<Spanned<fixture::Setting>>,
 }

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use knee_driver::saved::Packed;
 use knee_driver::study::{self as driver, Start};
 use knee_engine::control::{Control, Request};
 use knee_report::study::Session;
@@ -22,9 +23,12 @@ use crate::signals;
 
 mod document;
 
+mod folder;
+
 mod source;
 
 use document::Writer;
+use folder::StudyFolder;
 use source::Declared;
 
 /// The file that declares a study.
@@ -51,14 +55,42 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         }
         return Ok(Exit::Ok);
     }
+    let place = StudyFolder::of(&folder, study.options());
     let mut writer = Writer::open(args, color).map_err(refused)?;
+    place.check().map_err(refused)?;
     let control = Control::new();
     if !(args.extent.report_only || study.is_over()) {
         measure(&mut study, &mut sessions, &folder, &control, args.output.quiet, narrate)?;
     }
+    let packed = driver::pack(&study, &sessions, &folder);
     let conclusion = study.conclude();
-    writer.write(&conclusion, study.options(), sessions).map_err(failed)?;
+    writer.write(&conclusion, &place, &sessions).map_err(failed)?;
+    match packed.map_err(driver_failed) {
+        Ok(Packed::Unfinished(path)) => narrate(&unfinished(&path)),
+        Ok(packed) => {
+            if let Packed::In(path) = packed {
+                narrate(&format!("trials:  {}", shown(&path)));
+            }
+            place.write(&conclusion, &sessions, narrate).map_err(failed)?;
+        }
+        Err((problem, _)) if args.extent.report_only => narrate(&format!("note: {}", problem.what)),
+        Err(failure) => return Err(failure),
+    }
     Ok(exit_of(&conclusion, &control))
+}
+
+/// Why the documents of a study are not replaced.
+fn unfinished(path: &Path) -> String {
+    format!(
+        "note: this study was begun anew and is unfinished, so {} and the documents keep the one before; --resume \
+         continues, and removing this file lets the new one take its place",
+        shown(path)
+    )
+}
+
+/// A path in a message.
+fn shown(path: &Path) -> String {
+    on_one_line(&path.display().to_string())
 }
 
 /// Runs the trials that are left. An early end is an error only if there is no trial at all.
@@ -79,6 +111,7 @@ fn measure(
     let presence = Presence::announce(narrate);
     let fault = driver::run(study, sessions, folder, build(), source, control, &mut observe);
     drop(presence);
+    progress.explain();
     match fault.map_err(driver_failed)?.map(driver_failed) {
         Some(fault) if study.entries().is_empty() => Err(fault),
         Some((problem, _)) => {
@@ -116,14 +149,15 @@ fn begin(
         aa: extent.aa.clone(),
     };
     let start = match (extent.report_only, extent.resume) {
-        (true, _) => Start::Saved,
-        (false, true) => Start::Resumed,
+        (true, _) if options == Options::default() => Start::Saved,
+        (true, _) | (false, true) => Start::Resumed,
         (false, false) => Start::New,
     };
-    let noise = noise::of_this_machine(narrate);
+    // A study that continues has the noise floor of its first day.
+    let noise = if start == Start::New { noise::of_this_machine(narrate) } else { None };
     let (study, sessions) =
         driver::begin(definition, options, start, noise, folder).map_err(driver_failed)?;
-    if start == Start::Resumed {
+    if extent.resume {
         narrate(&format!("continuing after {} saved trials", study.entries().len()));
     }
     Ok((study, sessions))
