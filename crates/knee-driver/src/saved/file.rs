@@ -71,7 +71,9 @@ pub(super) fn text(study: &Study, sessions: &[Session]) -> String {
     for session in sessions {
         text.push_str(&line(&Line::Session { session: session.clone() }));
     }
-    portable(study.entries()).iter().for_each(|entry| text.push_str(&line(entry)));
+    for entry in portable(study.entries()) {
+        text.push_str(&line(&entry));
+    }
     text
 }
 

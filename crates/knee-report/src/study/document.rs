@@ -59,30 +59,31 @@ impl Document {
         add(measuring::section(conclusion, provenance));
         add(measuring::commands(provenance));
         add(other_pictures(provenance, plots));
-        chosen(&conclusion.title, sections)
+        chosen(&conclusion.title, &sections)
     }
 }
 
 /// Tables that a short document has: descriptions of the variants, their figures, comparisons, CPU time, and trials.
 fn completing(conclusion: &Conclusion) -> Vec<Section> {
-    let mut sections = Vec::new();
-    let mut add = |heading: String, table: Table| {
-        let blocks = titled(&heading, table);
-        sections.push(Section { blocks, optional: Some(heading.to_lowercase()) });
+    let of_workloads = |heading: &str, table: &dyn Fn(&str) -> Table| -> Vec<Block> {
+        let workloads = conclusion.workloads.iter().map(|(workload, about)| {
+            let about = if about.is_empty() { String::new() } else { format!(" ({about})") };
+            titled(&format!("{heading}: {workload}{about}"), table(workload))
+        });
+        workloads.flatten().collect()
     };
-    add("Variants".to_owned(), variants(conclusion));
-    for (workload, about) in &conclusion.workloads {
-        let about = if about.is_empty() { String::new() } else { format!(" ({about})") };
-        add(format!("Figures: {workload}{about}"), timeline(conclusion, workload));
-        add(format!("Comparisons: {workload}"), effects(conclusion, workload));
-    }
-    add("CPU time per request".to_owned(), bound::table(conclusion));
-    add("Trials by validity".to_owned(), accounting::table(conclusion));
-    sections
+    let section = |name: &str, blocks: Vec<Block>| Section { blocks, optional: Some(name.to_owned()) };
+    vec![
+        section("descriptions of the variants", titled("Variants", variants(conclusion))),
+        section("figures of every variant", of_workloads("Figures", &|name| timeline(conclusion, name))),
+        section("every comparison", of_workloads("Comparisons", &|name| effects(conclusion, name))),
+        section("CPU time per request", titled("CPU time per request", bound::table(conclusion))),
+        section("trials by validity", titled("Trials by validity", accounting::table(conclusion))),
+    ]
 }
 
 /// The sections that fit, with a note on the others; tables and lists are cut if even the necessary ones do not fit.
-fn chosen(title: &str, sections: Vec<Section>) -> Document {
+fn chosen(title: &str, sections: &[Section]) -> Document {
     let mut taken: Vec<bool> = sections.iter().map(|section| section.optional.is_none()).collect();
     let document = |taken: &[bool]| {
         let chosen = sections.iter().zip(taken).filter(|(_, taken)| **taken);
@@ -103,11 +104,11 @@ fn chosen(title: &str, sections: Vec<Section>) -> Document {
             taken[place] = lines(&document(&taken)) <= LINES_SHORT;
         }
     }
-    cut(document(&taken))
+    cut(&document(&taken))
 }
 
 /// The document in at most [`LINES_MAX`] lines: the longest tables and lists lose their last parts.
-fn cut(whole: Document) -> Document {
+fn cut(whole: &Document) -> Document {
     let mut parts: Vec<usize> = whole.blocks.iter().map(Block::parts).collect();
     loop {
         let blocks = whole.blocks.iter().zip(&parts).map(|(block, parts)| block.first(*parts)).collect();

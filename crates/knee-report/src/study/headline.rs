@@ -20,8 +20,8 @@ const DESCRIPTION_MAX: usize = 120;
 
 /// The answer: whether anything is proven, and the largest differences.
 pub(super) fn lead(conclusion: &Conclusion) -> String {
-    let sentences = [nothing_valid(conclusion), answer(conclusion)];
-    sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    let answer = answer(conclusion);
+    nothing_valid(conclusion).map_or_else(|| answer.clone(), |first| format!("{first} {answer}"))
 }
 
 /// Without a valid trial, nothing is proven.
@@ -39,29 +39,26 @@ fn nothing_valid(conclusion: &Conclusion) -> Option<String> {
     }
 }
 
-fn answer(conclusion: &Conclusion) -> Option<String> {
+fn answer(conclusion: &Conclusion) -> String {
     let effect = |index: &usize| conclusion.effects.get(*index);
     let mut decided = conclusion.headline.decided.iter().filter_map(effect);
     if let Some(first) = decided.next() {
-        let second = decided.find(|next| !contains(&next.relation));
-        return Some(match second {
-            Some(second) => {
-                format!("{}. Next: {}.", largest(conclusion, first), described(conclusion, second))
-            }
-            None => format!("{}.", largest(conclusion, first)),
+        let largest = largest(conclusion, first);
+        let second = decided.find(|next| !contains(&next.relation) && !is_same_pair(first, next));
+        let next = second.map(|second| {
+            let known = second.to.variant == first.to.variant;
+            let second = if known { plain(conclusion, second) } else { described(conclusion, second) };
+            format!(" Next: {second}.")
         });
+        return format!("{largest}.{}", next.unwrap_or_default());
     }
-    match conclusion.headline.others.first().and_then(effect) {
-        Some(first) => {
-            let open = words::not_ruled_out(first).map_or_else(String::new, |open| format!("; {open}"));
-            Some(format!("No difference shown. {}{open}.", described(conclusion, first)))
-        }
-        None => Some(
-            growth::in_short(conclusion)
-                .or_else(|| equal_sides(conclusion))
-                .unwrap_or_else(|| "Nothing was compared yet.".to_owned()),
-        ),
+    if let Some(first) = conclusion.headline.others.first().and_then(effect) {
+        let open = words::not_ruled_out(first).map_or_else(String::new, |open| format!("; {open}"));
+        return format!("No difference shown. {}{open}.", described(conclusion, first));
     }
+    growth::in_short(conclusion)
+        .or_else(|| equal_sides(conclusion))
+        .unwrap_or_else(|| "Nothing was compared yet.".to_owned())
 }
 
 /// What an A/A test found.
@@ -70,6 +67,17 @@ fn equal_sides(conclusion: &Conclusion) -> Option<String> {
     let sides = value::count(controls.comparisons, "comparison");
     (controls.comparisons > 0)
         .then(|| format!("A/A test: {} of {sides} of equal sides found a difference.", controls.different))
+}
+
+/// Whether two comparisons have the same variants, perhaps under other workloads.
+fn is_same_pair(one: &Effect, other: &Effect) -> bool {
+    (&one.from.variant, &one.to.variant) == (&other.from.variant, &other.to.variant)
+}
+
+/// An effect without a description of its variant.
+fn plain(conclusion: &Conclusion, effect: &Effect) -> String {
+    let sides = words::sides(&effect.from, &effect.to);
+    format!("{sides}: {}", words::amount(effect, conclusion.confidence()))
 }
 
 /// Whether other comparisons are parts of it.
@@ -114,6 +122,7 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
 /// What stands below the verdict.
 pub(super) fn points(conclusion: &Conclusion) -> Vec<String> {
     let mut points: Vec<String> = Vec::new();
+    points.extend(other_workloads(conclusion));
     points.extend(whole_ladder(conclusion));
     points.extend(others(conclusion));
     points.extend(claims(conclusion, false));
@@ -131,8 +140,19 @@ fn whole_ladder(conclusion: &Conclusion) -> Option<String> {
             && effect.to.variant == *last
             && effect.to.workload == first.to.workload
     })?;
-    let sides = words::sides(&whole.from, &whole.to);
-    Some(format!("All steps together, {sides}: {}.", words::amount(whole, conclusion.confidence())))
+    // Two variants have one step.
+    (!is_same_pair(first, whole)).then(|| format!("All steps together, {}.", plain(conclusion, whole)))
+}
+
+/// The decisive comparison under the other workloads, where it shows a difference.
+fn other_workloads(conclusion: &Conclusion) -> Option<String> {
+    let mut decided = conclusion.headline.decided.iter().filter_map(|index| conclusion.effects.get(*index));
+    let first = decided.next()?;
+    let others: Vec<String> = decided
+        .filter(|other| is_same_pair(first, other))
+        .map(|other| format!("{}: {}", other.to.workload, words::amount(other, conclusion.confidence())))
+        .collect();
+    (!others.is_empty()).then(|| format!("The same under other workloads: {}.", others.join("; ")))
 }
 
 /// Comparisons that show no difference, with what they exclude.

@@ -77,9 +77,8 @@ fn block(block: &Block, level: &str) -> String {
         Block::List(points) => points.iter().map(|point| wrapped("- ", &escaped(point))).collect(),
         Block::Table(found) => table(found),
         Block::Code(commands) => {
-            let lines: String =
-                commands.iter().map(|command| format!("{}\n", clean::line(command))).collect();
-            format!("```sh\n{lines}```\n")
+            let lines: Vec<_> = commands.iter().map(|command| clean::line(command)).collect();
+            format!("```sh\n{}\n```\n", lines.join("\n"))
         }
         Block::Picture { alt, link } => format!("![{}]({})\n", escaped(alt), address(link)),
         Block::Links { name, links } => {
@@ -155,11 +154,17 @@ fn in_html(text: &str) -> String {
 fn escaped(text: &str) -> String {
     let clean = clean::line(text);
     let mut escaped = String::with_capacity(clean.len());
-    for letter in clean.chars() {
+    let mut letters = clean.chars().peekable();
+    let mut before = ' ';
+    while let Some(letter) = letters.next() {
+        // Between two letters, Markdown shows it as it is.
+        let within = before.is_alphanumeric() && letters.peek().is_some_and(|next| next.is_alphanumeric());
+        before = letter;
         match letter {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
+            '_' if within => escaped.push('_'),
             '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' | '~' => escaped.extend(['\\', letter]),
             letter => escaped.push(letter),
         }

@@ -74,7 +74,8 @@ fn table(table: &Table, columns: usize, palette: Palette) -> Vec<String> {
 /// One row as a paragraph: its first cell, and below it every other with its name.
 fn apart(table: &Table, row: &[String], used: &[usize], columns: usize, palette: Palette) -> Vec<String> {
     let Some((first, rest)) = used.split_first() else { return Vec::new() };
-    let mut lines = vec![format!("  {}", palette.paint(Tone::Strong, &clean::line(&row[*first])))];
+    let begin = wrap_words("  ", &clean::line(&row[*first]), columns);
+    let mut lines: Vec<String> = begin.iter().map(|line| palette.paint(Tone::Strong, line)).collect();
     for column in rest.iter().filter(|column| !row[**column].is_empty()) {
         let name = format!("    {}: ", table.columns[*column]);
         lines.extend(wrap_words(&name, &clean::line(&row[*column]), columns));

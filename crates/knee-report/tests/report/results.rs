@@ -1,6 +1,7 @@
 //! The length and the first lines of results, for the studies of the labs and for some that were made up.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -136,21 +137,21 @@ fn results_of_a_study_with_hundreds_of_claims_and_endless_texts_have_at_most_200
     );
     text.push_str("[switches.level]\ndefault = 0\nenv = \"LEVEL\"\n");
     for variant in 0..40 {
-        text.push_str(&format!(
-            "[variants.v{variant}]\ntext = \"{long}\"\nswitches = {{ level = {variant} }}\n"
-        ));
+        let _ =
+            write!(text, "[variants.v{variant}]\ntext = \"{long}\"\nswitches = {{ level = {variant} }}\n");
     }
     for workload in 0..12 {
-        text.push_str(&format!("[workloads.w{workload}]\ntext = \"{long}\"\npath = \"/{workload}\"\n"));
+        let _ = write!(text, "[workloads.w{workload}]\ntext = \"{long}\"\npath = \"/{workload}\"\n");
     }
     text.push_str("[design]\nkind = \"ladder\"\nblocks = 8\nmetrics = [\"goodput\"]\n");
     for claim in 0..300 {
-        text.push_str(&format!(
+        let _ = write!(
+            text,
             "[claims.C{claim}]\ntext = \"{claim} {long}\"\ngoal = {}\nvariant = \"v{}\"\nworkload = \"w0\"\n\
              metric = \"goodput\"\nabove = \"1/s\"\n",
             claim % 2 == 0,
             claim % 40
-        ));
+        );
     }
     let definition = Definition::read(&text, "study.toml", &|_| true).unwrap();
     let options = Options { blocks: Some(1), ..Options::default() };

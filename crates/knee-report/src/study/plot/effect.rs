@@ -30,8 +30,8 @@ pub(super) fn primary(conclusion: &Conclusion) -> Option<Drawing> {
     let metric = *conclusion.metrics.first()?;
     let all: Vec<&Effect> =
         conclusion.effects.iter().filter(|effect| effect.primary && effect.change.is_some()).collect();
-    let headline = conclusion.headline.decided.iter().chain(&conclusion.headline.others);
-    let decisive = headline.filter_map(|index| conclusion.effects.get(*index)).next()?;
+    let mut headline = conclusion.headline.decided.iter().chain(&conclusion.headline.others);
+    let decisive = headline.find_map(|index| conclusion.effects.get(*index))?;
     let few = all.len() <= PRIMARY_MAX;
     let mut rows = Vec::new();
     for (workload, _) in &conclusion.workloads {
