@@ -229,3 +229,77 @@ fn a_certain_change_within_the_margin_is_called_less_than_the_margin_and_not_the
         assert!(claim.contains(&format!(", {verdict} | confirmed |")), "the claim agrees: {claim}");
     }
 }
+
+/// A ladder of three variants under two workloads: an index does nothing, and `batch` is the fix.
+fn steps() -> Conclusion {
+    let text = r#"title = "steps"
+[service.main]
+address = "http://127.0.0.1:1"
+[switches.level]
+default = 0
+env = "LEVEL"
+[variants.plain]
+[variants.index]
+text = "with an index"
+switches = { level = 1 }
+[variants.scan]
+text = "scans are forbidden"
+switches = { level = 2 }
+[variants.batch]
+text = "orders that wait share a transaction"
+switches = { level = 3 }
+[workloads.orders]
+path = "/orders"
+[workloads.list]
+path = "/list"
+[design]
+kind = "ladder"
+blocks = 8
+metrics = ["goodput"]
+"#;
+    let definition = Definition::read(text, "study.toml", &|_| true).unwrap();
+    let mut study = Study::new(definition, Options::default(), None).unwrap();
+    while let Some(trial) = study.next() {
+        let rate = match (trial.variant.as_str(), trial.workload.as_str()) {
+            ("plain" | "index", _) => 100.0,
+            ("scan", "orders") => 4_000.0,
+            ("batch", "orders") => 24_000.0,
+            _ => 150.0,
+        };
+        let measured = Measured {
+            figures: BTreeMap::from([(
+                Metric::Goodput,
+                Figure::from(rate * (1.0 + 0.02 * noise(&trial, 7))),
+            )]),
+            requests: 1_000,
+            times: None,
+            responses: None,
+            validity: Validity::Valid,
+            warnings: Vec::new(),
+            steady: None,
+            kept_up: None,
+            record: None,
+            placement: Placement::default(),
+        };
+        study.record_result(&trial, TrialResult::Measured(measured)).unwrap();
+    }
+    study.conclude()
+}
+
+#[test]
+fn results_of_a_ladder_begin_with_the_fix_and_the_next_one_and_say_what_did_nothing() {
+    let text = results(&steps());
+    let lead = text.split("**").nth(1).unwrap().replace('\n', " ");
+    let begin = "The largest step is scan (scans are forbidden) vs index, orders: 39.9× goodput (95 % CI ";
+    let next = "faster. Next: batch (orders that wait share a transaction) vs scan, orders: 6.0";
+    assert!(lead.starts_with(begin) && lead.contains(next), "{lead}");
+    let joined = text.replace("\n  ", " ");
+    for point in [
+        "- All 64 trials are valid.",
+        "- The same under other workloads: list: goodput +",
+        "- All steps together, batch vs plain, orders: 24",
+        "- No difference shown: index vs plain, orders (",
+    ] {
+        assert!(joined.contains(point), "{point}: {text}");
+    }
+}

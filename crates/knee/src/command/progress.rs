@@ -61,7 +61,7 @@ impl Progress {
 
     /// Reports once what the codes of the trials mean, the most frequent first.
     pub fn explain(&self) {
-        let mut codes: Vec<(&String, &usize)> = self.codes.iter().collect();
+        let mut codes: Vec<(&String, &usize)> = self.codes.iter().filter(|_| !self.quiet).collect();
         codes.sort_by_key(|(_, trials)| std::cmp::Reverse(**trials));
         for (code, trials) in codes {
             let trials = if *trials == 1 { "1 trial".to_owned() } else { format!("{trials} trials") };

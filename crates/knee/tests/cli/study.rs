@@ -327,6 +327,26 @@ fn every_document_is_the_same_bytes_again_in_a_fresh_clone_that_has_only_the_sav
 }
 
 #[test]
+fn a_study_in_a_subfolder_fills_its_table_in_the_readme_above_it_and_leaves_the_other_one() {
+    let lab = tempfile::tempdir().unwrap();
+    let folder = lab.path().join("growth");
+    fs::create_dir(&folder).unwrap();
+    study_of_the_demo_server(&folder);
+    let both = MARKED.to_owned() + "<!-- knee:claims growth -->\n<!-- /knee:claims -->\nEnd.\n";
+    fs::write(lab.path().join("README.md"), &both).unwrap();
+    let output = knee(&folder, &["--blocks", "1"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    let text = fs::read_to_string(lab.path().join("README.md")).unwrap();
+    let (before, table) = text.split_once("<!-- knee:claims growth -->\n").unwrap();
+    assert_eq!(before, MARKED, "{told}");
+    assert!(
+        table.contains("This study tests no published claim.") && table.contains("(growth/RESULTS.md)"),
+        "{table}"
+    );
+    assert!(table.ends_with("\n<!-- /knee:claims -->\nEnd.\n"), "{table}");
+}
+
+#[test]
 fn a_quick_study_leaves_the_documents_of_the_whole_one_as_they_are() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
