@@ -44,6 +44,9 @@ pub struct Definition {
     pub question: Option<String>,
     /// URL of the story that it re-tests.
     pub source: Option<String>,
+    /// Further files that have a table of its claims, relative to the study's folder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims_in: Vec<String>,
     /// Services, databases and caches, before a variant changes them.
     #[serde(alias = "rig", deserialize_with = "stored::declaration")]
     pub fixture: Declaration,

@@ -201,6 +201,7 @@ fn without_words(definition: &Definition) -> Definition {
     let mut bare = definition.clone();
     (bare.title, bare.question, bare.source) = (String::new(), None, None);
     bare.claims.clear();
+    bare.claims_in.clear();
     bare.published.clear();
     bare.variants.iter_mut().for_each(|variant| variant.text.clear());
     bare.workloads.iter_mut().for_each(|workload| workload.text.clear());

@@ -24,10 +24,10 @@ pub fn markdown(document: &Document) -> String {
     std::iter::once(title).chain(blocks(&document.blocks, "##")).collect::<Vec<_>>().join("\n")
 }
 
-/// The line above the table of claims of the study in `folder`, a path from the folder of the file; empty if it is the
-/// same folder.
+/// The line above the table of claims of the study in `folder`, a path from the folder of the file; empty or `.` if it is
+/// the same folder.
 pub fn claims_begin(folder: &str) -> String {
-    if folder.is_empty() {
+    if matches!(folder, "" | ".") {
         "<!-- knee:claims -->".to_owned()
     } else {
         format!("<!-- knee:claims {folder} -->")

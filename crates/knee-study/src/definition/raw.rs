@@ -18,6 +18,8 @@ pub(super) struct Document {
     pub question: Option<String>,
     pub source: Option<String>,
     #[serde(default)]
+    pub claims_in: Vec<String>,
+    #[serde(default)]
     pub service: BTreeMap<String, fixture::Service>,
     #[serde(default)]
     pub postgres: BTreeMap<String, fixture::Postgres>,

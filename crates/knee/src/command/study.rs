@@ -55,7 +55,7 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         }
         return Ok(Exit::Ok);
     }
-    let place = StudyFolder::of(&folder, study.options());
+    let place = StudyFolder::of(&folder, study.options(), &study.definition().claims_in);
     let mut writer = Writer::open(args, color).map_err(refused)?;
     place.check().map_err(refused)?;
     let control = Control::new();

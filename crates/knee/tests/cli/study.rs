@@ -332,6 +332,17 @@ fn a_study_in_a_subfolder_fills_its_table_in_the_readme_above_it_and_leaves_the_
     let folder = lab.path().join("growth");
     fs::create_dir(&folder).unwrap();
     study_of_the_demo_server(&folder);
+    let file = folder.join("study.toml");
+    let named = "claims_in = [\"../docs/all.md\"]\n";
+    fs::write(&file, named.to_owned() + &fs::read_to_string(&file).unwrap()).unwrap();
+    let missing = String::from_utf8(knee(&folder, &[]).stderr).unwrap();
+    assert!(
+        missing.starts_with("error: there is no text file `../docs/all.md`, for `claims_in`"),
+        "{missing}"
+    );
+    fs::create_dir(lab.path().join("docs")).unwrap();
+    let all = "<!-- knee:claims ../growth -->\n<!-- /knee:claims -->\n";
+    fs::write(lab.path().join("docs/all.md"), all).unwrap();
     let both = MARKED.to_owned() + "<!-- knee:claims growth -->\n<!-- /knee:claims -->\nEnd.\n";
     fs::write(lab.path().join("README.md"), &both).unwrap();
     let output = knee(&folder, &["--blocks", "1"]);
@@ -344,6 +355,8 @@ fn a_study_in_a_subfolder_fills_its_table_in_the_readme_above_it_and_leaves_the_
         "{table}"
     );
     assert!(table.ends_with("\n<!-- /knee:claims -->\nEnd.\n"), "{table}");
+    let all = fs::read_to_string(lab.path().join("docs/all.md")).unwrap();
+    assert!(all.contains("(../growth/RESULTS.md)"), "{all}");
 }
 
 #[test]

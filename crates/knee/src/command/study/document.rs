@@ -4,7 +4,7 @@
 //! documents of the study's own folder.
 
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use knee_driver::private_file;
 use knee_report::study::plot::{self, Plot};
@@ -12,7 +12,7 @@ use knee_report::study::{self, Document, Provenance, Session};
 use knee_report::text::Palette;
 use knee_study::study::Conclusion;
 
-use super::folder::StudyFolder;
+use super::folder::{StudyFolder, between};
 use crate::args::{StudyArgs, StudyFormat, StudyOutputFlags};
 use crate::problem::{Problem, reason};
 use crate::settings::output::{Sink, open_result};
@@ -96,32 +96,4 @@ fn link(folder: &Path, output: Option<&Path>) -> String {
     let relative = relative.map(|(to, from)| between(&from, &to));
     let link = relative.unwrap_or_else(|| folder.to_owned()).display().to_string();
     if link == "." { String::new() } else { link }
-}
-
-/// The relative path from one absolute folder to another.
-fn between(from: &Path, to: &Path) -> PathBuf {
-    let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) =
-        (from.components().collect(), to.components().collect());
-    let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
-    let up = from[shared..].iter().map(|_| Component::ParentDir);
-    let way: PathBuf = up.chain(to[shared..].iter().copied()).collect();
-    if way.as_os_str().is_empty() { PathBuf::from(".") } else { way }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pictures_are_linked_from_where_the_document_is() {
-        let ways = [
-            ("/a/b", "/a/b/plots", "plots"),
-            ("/a/b", "/a/plots", "../plots"),
-            ("/a", "/a", "."),
-            ("/", "/x/y", "x/y"),
-        ];
-        for (from, to, way) in ways {
-            assert_eq!(between(Path::new(from), Path::new(to)), Path::new(way), "{from} to {to}");
-        }
-    }
 }

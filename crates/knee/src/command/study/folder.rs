@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use knee_driver::{private_file, saved};
 use knee_report::study::plot::{self, Plot};
@@ -35,16 +35,19 @@ pub struct StudyFolder {
     whole: bool,
     /// The commands for it.
     commands: Commands,
+    /// Further files that have a table of its claims, relative to its folder.
+    claims_in: Vec<String>,
 }
 
 impl StudyFolder {
-    /// The folder of a study with these options.
-    pub fn of(folder: &Path, options: &Options) -> Self {
+    /// The folder of a study with these options, and further files that have a table of its claims.
+    pub fn of(folder: &Path, options: &Options, claims_in: &[String]) -> Self {
         Self {
             folder: folder.to_owned(),
             into: saved::documents(folder, options),
             whole: saved::is_whole(options),
             commands: commands(folder, options),
+            claims_in: claims_in.to_vec(),
         }
     }
 
@@ -57,8 +60,14 @@ impl StudyFolder {
     ///
     /// # Errors
     ///
-    /// When markers in a file are incomplete.
+    /// When markers in a file are incomplete, or a file that the study names is missing.
     pub fn check(&self) -> Result<(), Problem> {
+        for name in &self.claims_in {
+            if existing(&self.folder.join(name))?.is_none() {
+                let what = format!("there is no text file `{}`, for `claims_in`", on_one_line(name));
+                return Err(Problem::new(what, "give the path of the file from the folder of the study"));
+            }
+        }
         for (path, begin, _) in self.tables() {
             if let Some(text) = existing(&path)? {
                 study::with_claims(&text, &begin, &[]).map_err(|_| unclear(&path, &begin))?;
@@ -127,7 +136,13 @@ impl StudyFolder {
         let above = above.map(|(parent, name)| {
             (parent.join(README), study::claims_begin(name), format!("{name}/{RESULTS}"))
         });
-        std::iter::once(own).chain(above).collect()
+        let named = self.claims_in.iter().filter_map(|name| {
+            let file = fs::canonicalize(self.folder.join(name)).ok()?;
+            let way = between(file.parent()?, real.as_deref()?);
+            let results = way.join(RESULTS).display().to_string();
+            Some((file, study::claims_begin(&way.display().to_string()), results))
+        });
+        std::iter::once(own).chain(above).chain(named).collect()
     }
 
     /// Moves a file that `knee` did not write out of the way.
@@ -183,6 +198,16 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Problem {
     Problem::new(text, "check the folder, its permissions and the space left")
 }
 
+/// The relative path from one absolute folder to another.
+pub fn between(from: &Path, to: &Path) -> PathBuf {
+    let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) =
+        (from.components().collect(), to.components().collect());
+    let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let up = from[shared..].iter().map(|_| Component::ParentDir);
+    let way: PathBuf = up.chain(to[shared..].iter().copied()).collect();
+    if way.as_os_str().is_empty() { PathBuf::from(".") } else { way }
+}
+
 /// The commands for a study, the same wherever they are typed: from the root of its repository, or without one from its
 /// own folder.
 fn commands(folder: &Path, options: &Options) -> Commands {
@@ -225,6 +250,19 @@ fn flags(options: &Options) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pictures_are_linked_from_where_the_document_is() {
+        let ways = [
+            ("/a/b", "/a/b/plots", "plots"),
+            ("/a/b", "/a/plots", "../plots"),
+            ("/a", "/a", "."),
+            ("/", "/x/y", "x/y"),
+        ];
+        for (from, to, way) in ways {
+            assert_eq!(between(Path::new(from), Path::new(to)), Path::new(way), "{from} to {to}");
+        }
+    }
 
     #[test]
     fn the_command_is_what_a_shell_takes_and_the_same_wherever_it_is_typed() {
