@@ -95,7 +95,8 @@ fn svg(capture: &str) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
          viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"ui-monospace, SFMono-Regular, Menlo, Consolas, \
-         'DejaVu Sans Mono', monospace\" font-size=\"14\">\n\
+         'DejaVu Sans Mono', monospace\" font-size=\"14\" role=\"img\">\n\
+         <title>The live screen of knee in a terminal</title>\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{GROUND}\"/>\n"
     );
     for (row, cells) in rows.iter().enumerate() {
@@ -191,16 +192,24 @@ fn is_shape(char: char) -> bool {
     matches!(char, '▁'..='█' | '▉'..='▏' | '■' | '─' | '│' | '┌' | '┐' | '└' | '┘' | '•' | '\u{2800}'..='\u{28ff}')
 }
 
-/// Writes the characters that are none of those shapes, each at its own place.
+/// Writes the characters that are none of those shapes, each at its own place, with one space in each gap: readers copy
+/// the text, and programs read it aloud.
 fn draw_text(svg: &mut String, run: &[(char, Look)], x: f64, y: f64) {
-    let letters = || run.iter().enumerate().filter(|(_, (char, _))| *char != ' ' && !is_shape(*char));
-    if letters().next().is_none() {
+    let letters = run.iter().enumerate().filter(|(_, (char, _))| *char != ' ' && !is_shape(*char));
+    let mut written: Vec<(usize, char)> = Vec::new();
+    for (place, (char, _)) in letters {
+        if let Some((last, _)) = written.last().copied().filter(|(last, _)| last + 1 < place) {
+            written.push((last + 1, ' '));
+        }
+        written.push((place, *char));
+    }
+    if written.is_empty() {
         return;
     }
     let places: Vec<String> =
-        letters().map(|(place, _)| format!("{:.1}", x + place as f64 * CELL.0)).collect();
+        written.iter().map(|(place, _)| format!("{:.1}", x + *place as f64 * CELL.0)).collect();
     let mut text = String::new();
-    for (_, (char, _)) in letters() {
+    for (_, char) in &written {
         match char {
             '<' => text.push_str("&lt;"),
             '&' => text.push_str("&amp;"),

@@ -64,6 +64,12 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// Saved trials are incomplete or changed.
+    #[error("the saved trials are damaged: `{}`", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+    },
     /// A result cannot be saved.
     #[error("`{}` cannot be written: {}", .path.display(), reason(.source))]
     Unwritable {
@@ -147,6 +153,7 @@ impl Error {
             | Self::NotSaved { .. }
             | Self::Unrelated { .. }
             | Self::OtherDivision
+            | Self::Damaged { .. }
             | Self::NoProcess(_)
             | Self::NoCpuTime => Kind::Input,
             Self::NoSuccess { .. } => Kind::Unusable,
@@ -173,6 +180,9 @@ impl Error {
             }
             Self::Locked { .. } => "wait until it has ended, or stop it",
             Self::NotSaved { .. } => "run the study first, without --resume and --report-only",
+            Self::Damaged { .. } => {
+                "restore the file from the repository, or remove it and run the study again"
+            }
             Self::Unwritable { .. } => "check the folder, its permissions and the space left",
             Self::Reset { .. } => "run the command by hand: it must end, with exit code 0",
             Self::NoProcess(_) => "give the process of the service, as `pgrep` or `ss -ltnp` shows it",

@@ -1,74 +1,54 @@
-//! The saved trials of a study, one line each, written as they are run.
+//! The saved trials of a study: one line each while they are run, packed at the end of a session.
 //!
 //! ```text
-//! STUDY/.knee/trials.jsonl
-//! STUDY/.knee/before.jsonl     those of the study before, if this one was begun anew
+//! STUDY/.knee/trials.jsonl        while trials are run, and after a kill
+//! STUDY/trials.jsonl.zst          after a session: the trials from which every document can be made again
+//! STUDY/.knee/trials.jsonl.zst    the same of a quick study, of some variants, or of an A/A test
+//! STUDY/.knee/before.jsonl[.zst]  those of the study before, if this one was begun anew
 //! ```
 //!
-//! The first line names their study and options. Each session has a line with its time and machine. Does not interpret
-//! trials.
+//! Chooses the file that a report or a resumed study reads. Does not interpret trials.
 
-use std::collections::BTreeMap;
+mod file;
+
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use knee_core::fixture::division::Division;
-use knee_core::unit::Nanos;
 use knee_report::study::Session;
-use knee_study::definition::{Claim, Definition};
-use knee_study::study::{Calibration, Entry, Options, Study, Trial, TrialResult};
-use serde::{Deserialize, Serialize};
+use knee_study::definition::Definition;
+use knee_study::study::{Options, Study, Trial, TrialResult};
+
+pub use file::Stored;
 
 use crate::error::Error;
 use crate::lock::{self, Lock};
 use crate::private_file;
 
+/// The folder of what belongs to this machine alone.
+const PRIVATE: &str = ".knee";
+
+/// The file to which trials are added.
+const JOURNAL: &str = "trials.jsonl";
+
+/// The file of packed trials.
+const PACKED: &str = "trials.jsonl.zst";
+
 /// The trials of the study in one folder.
 pub struct SavedTrials {
+    study: PathBuf,
     folder: PathBuf,
 }
 
-/// The first line.
-#[derive(PartialEq, Serialize, Deserialize)]
-struct Heading {
-    definition: Definition,
-    options: Options,
-    /// Claims that were changed after trials were run: when the last session before the change began.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    changed_claims: BTreeMap<String, Nanos>,
-    /// The noise of the machine when the study began, which decides margins and verdicts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    noise: Option<Calibration>,
-    /// How the CPUs were divided.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    division: Option<Division>,
-}
-
-/// A line after the first.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Line {
-    /// A session began here.
-    Session { session: Session },
-    /// A trial that was made.
-    Trial(Box<Entry>),
-}
-
-/// The saved state of a study.
-pub struct Stored {
-    /// Its options, beyond its definition.
-    pub options: Options,
-    /// Its sessions; none if an older version ran all trials.
-    pub sessions: Vec<Session>,
-    /// Its trials.
-    pub entries: Vec<Entry>,
-    /// Claims that were changed after trials were run: when the last session before the change began.
-    pub changed_claims: BTreeMap<String, Nanos>,
-    /// The noise of the machine when the study began, if it was known.
-    pub noise: Option<Calibration>,
-    /// How the CPUs were divided; `None` if an older version ran all trials.
-    pub division: Option<Division>,
+/// What became of the trials at the end of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Packed {
+    /// They are in this file.
+    In(PathBuf),
+    /// They stay where they are: this study is unfinished and was begun anew, and this file has another one.
+    Unfinished(PathBuf),
+    /// Nothing was to be packed.
+    Already,
 }
 
 /// A file to which trials are added.
@@ -77,64 +57,96 @@ pub struct Journal {
     path: PathBuf,
 }
 
+/// Whether a study with these options has every variant and trials of full length. Only then its results are those of
+/// the study's folder.
+pub fn is_whole(options: &Options) -> bool {
+    !options.quick && options.variants.is_empty() && options.aa.is_none()
+}
+
+/// The folder for the documents of the study in `folder` with these options.
+pub fn documents(folder: &Path, options: &Options) -> PathBuf {
+    if is_whole(options) { folder.to_owned() } else { private(folder) }
+}
+
+/// The folder of what belongs to this machine alone, for the study in `folder`.
+fn private(folder: &Path) -> PathBuf {
+    folder.join(PRIVATE)
+}
+
+/// Makes this folder, which is no part of anybody's repository.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub fn make_private(folder: &Path) -> std::io::Result<PathBuf> {
+    let private = private(folder);
+    fs::create_dir_all(&private)?;
+    fs::write(private.join(".gitignore"), "*\n")?;
+    Ok(private)
+}
+
 impl SavedTrials {
     /// Those of the study in `folder`.
     pub fn at(folder: &Path) -> Self {
-        Self { folder: folder.join(".knee") }
+        Self { study: folder.to_owned(), folder: private(folder) }
     }
 
-    fn file(&self) -> PathBuf {
-        self.folder.join("trials.jsonl")
+    fn journal(&self) -> PathBuf {
+        self.folder.join(JOURNAL)
     }
 
-    /// The saved state of the study of `definition`, whatever its options. If the study was killed while it wrote the
-    /// last line, that line is incomplete, and its trial is run again.
+    fn packed(&self, whole: bool) -> PathBuf {
+        if whole { self.study.join(PACKED) } else { self.folder.join(PACKED) }
+    }
+
+    /// What is saved of the study of `definition`: of the journal, of the whole study, of a part.
+    fn all(&self, definition: &Definition) -> [Result<Stored, Error>; 3] {
+        [self.journal(), self.packed(true), self.packed(false)].map(|path| file::read(&path, definition))
+    }
+
+    /// The saved state of the study of `definition`, whatever its options. The whole study comes before a part of it,
+    /// and packed trials come before those of a study that was begun anew and is not packed yet.
     ///
     /// # Errors
     ///
-    /// When nothing is saved, or when it belongs to another study.
+    /// When nothing is saved, when it belongs to another study, or when it is damaged.
     pub fn read(&self, definition: &Definition) -> Result<Stored, Error> {
-        let path = self.file();
-        let unreadable = |source| Error::NotSaved { path: path.clone(), source };
-        let file = File::open(&path).map_err(unreadable)?;
-        let mut lines = BufReader::new(file).lines();
-        let heading = lines.next().transpose().map_err(unreadable)?.unwrap_or_default();
-        let known: Option<Heading> = serde_json::from_str(&heading).ok();
-        let Some(known) = known.filter(|known| without_words(&known.definition) == without_words(definition))
-        else {
-            return Err(self.unrelated("another study.toml"));
+        let [journal, whole, part] = self.all(definition);
+        let is_newest = match (&journal, &whole) {
+            (Ok(journal), _) if !is_whole(&journal.options) || journal.entries.is_empty() => false,
+            (Ok(journal), Ok(whole)) => journal.continues(whole),
+            (journal, _) => journal.is_ok(),
         };
-        let mut stored = Stored {
-            options: known.options,
-            sessions: Vec::new(),
-            entries: Vec::new(),
-            changed_claims: known.changed_claims,
-            noise: known.noise,
-            division: known.division,
-        };
-        for line in lines.map_while(Result::ok) {
-            match serde_json::from_str(&line) {
-                Ok(Line::Session { session }) => stored.sessions.push(session),
-                Ok(Line::Trial(entry)) => stored.entries.push(*entry),
-                Err(_) => break,
-            }
+        match (journal, whole, part) {
+            (Ok(journal), ..) if is_newest => Ok(journal),
+            (_, Ok(whole), _) => Ok(whole),
+            (_, Err(damaged @ Error::Damaged { .. }), _) => Err(damaged),
+            (Ok(journal), _, Ok(part)) if journal.entries.is_empty() => Ok(part),
+            (Ok(journal), ..) => Ok(journal),
+            (.., Ok(part)) => Ok(part),
+            (journal, whole, part) => telling([journal, whole, part]),
         }
-        stored.mark_changes(&known.definition.claims, &definition.claims);
-        Ok(stored)
     }
 
-    /// The same, to continue with these options.
+    /// The saved state of the study with these options, to continue it.
     ///
     /// # Errors
     ///
     /// Also when the trials were made with other options.
     pub fn resumed(&self, definition: &Definition, options: &Options) -> Result<Stored, Error> {
-        let stored = self.read(definition)?;
-        if stored.options == *options { Ok(stored) } else { Err(self.unrelated("other options")) }
-    }
-
-    fn unrelated(&self, of: &'static str) -> Error {
-        Error::Unrelated { of, path: self.file() }
+        let [journal, whole, part] = self.all(definition);
+        let of_options = |stored: &Stored| stored.options == *options;
+        let packed = if is_whole(options) { whole } else { part };
+        match (journal, packed) {
+            (Ok(journal), Ok(packed)) if of_options(&journal) && of_options(&packed) => {
+                Ok(if packed.continues(&journal) { packed } else { journal })
+            }
+            (Ok(journal), _) if of_options(&journal) => Ok(journal),
+            (_, Ok(packed)) if of_options(&packed) => Ok(packed),
+            (Ok(_), _) => Err(Error::Unrelated { of: "other options", path: self.journal() }),
+            (_, Ok(_)) => Err(Error::Unrelated { of: "other options", path: self.packed(is_whole(options)) }),
+            (journal, packed) => telling([journal, packed]),
+        }
     }
 
     /// Keeps other studies out of the folder while the lock is held.
@@ -153,27 +165,13 @@ impl SavedTrials {
     ///
     /// When the file cannot be written.
     pub fn open(&self, study: &Study, sessions: &[Session]) -> Result<Journal, Error> {
-        let path = self.file();
+        let path = self.journal();
         let unable = |error| Error::unwritable(&path, error);
-        fs::create_dir_all(&self.folder).map_err(unable)?;
-        // Results of trials are no part of anybody's repository unless they choose so.
-        fs::write(self.folder.join(".gitignore"), "*\n").map_err(unable)?;
-        let heading = Heading {
-            definition: study.definition().clone(),
-            options: study.options().clone(),
-            changed_claims: study.changed_claims().clone(),
-            noise: study.calibration().cloned(),
-            division: study.division().cloned(),
-        };
-        let mut text = line(&heading);
-        let session = |session: &Session| line(&Line::Session { session: session.clone() });
-        for each in sessions {
-            text.push_str(&session(each));
-        }
-        study.entries().iter().for_each(|entry| text.push_str(&line(entry)));
+        make_private(&self.study).map_err(unable)?;
+        let text = file::text(study, sessions);
         let fresh = self.folder.join("trials.jsonl.new");
         private_file::write(&fresh, text.as_bytes()).map_err(unable)?;
-        if study.entries().is_empty() && has_trials(&path) {
+        if study.entries().is_empty() && file::has_trials(&path) {
             fs::rename(&path, self.folder.join("before.jsonl")).map_err(unable)?;
         }
         // Whole or not at all: what was kept until now is in this file alone.
@@ -181,21 +179,47 @@ impl SavedTrials {
         let file = OpenOptions::new().append(true).open(&path).map_err(unable)?;
         Ok(Journal { file, path })
     }
+
+    /// Packs the trials of the study, if the journal has them, and removes the journal. A study that was begun anew and
+    /// is not finished does not replace another one. What is replaced stays as `before.jsonl.zst`.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written, or another process runs the study.
+    pub fn pack(&self, study: &Study, sessions: &[Session]) -> Result<Packed, Error> {
+        let path = self.packed(is_whole(study.options()));
+        let written = file::read(&self.journal(), study.definition());
+        let entries = file::portable(study.entries());
+        if entries.is_empty() || !written.is_ok_and(|written| written.entries == entries) {
+            return Ok(Packed::Already);
+        }
+        let _lock = self.lock()?;
+        let unable = |error| Error::unwritable(&path, error);
+        let replaced = match file::read(&path, study.definition()) {
+            Ok(before) if entries.starts_with(&before.entries) => false,
+            Ok(_) if !study.is_over() => return Ok(Packed::Unfinished(path)),
+            Err(Error::NotSaved { .. }) => false,
+            _ => true,
+        };
+        let packed = file::packed(&file::text(study, sessions)).map_err(unable)?;
+        let fresh = self.folder.join("trials.jsonl.zst.new");
+        private_file::write(&fresh, &packed).map_err(unable)?;
+        if replaced {
+            fs::rename(&path, self.folder.join("before.jsonl.zst")).map_err(unable)?;
+        }
+        fs::rename(&fresh, &path).map_err(unable)?;
+        fs::remove_file(self.journal()).map_err(|error| Error::unwritable(&self.journal(), error))?;
+        Ok(Packed::In(path))
+    }
 }
 
-impl Stored {
-    /// Marks the claims whose tests are other than when the last trials were run. Words can be corrected without a mark.
-    fn mark_changes(&mut self, then: &[Claim], now: &[Claim]) {
-        if self.entries.is_empty() {
-            return;
-        }
-        // An older version stored no sessions.
-        let began = self.sessions.last().map_or(Nanos::ZERO, |session| session.started);
-        let known =
-            |claim: &&Claim| then.iter().any(|before| before.id == claim.id && before.test == claim.test);
-        let changed = now.iter().filter(|claim| !known(claim)).map(|claim| (claim.id.clone(), began));
-        self.changed_claims.extend(changed);
-    }
+/// The first result, or a later one that is not about a missing file.
+fn telling<const N: usize>(results: [Result<Stored, Error>; N]) -> Result<Stored, Error> {
+    let silent = |result: &Result<Stored, Error>| matches!(result, Err(Error::NotSaved { .. }));
+    let better = |found, next| if silent(&found) { next } else { found };
+    let mut results = results.into_iter();
+    let first = results.next().unwrap_or(Err(Error::Missing("file")));
+    results.filter(|next| !silent(next)).fold(first, better)
 }
 
 impl Journal {
@@ -205,42 +229,18 @@ impl Journal {
     ///
     /// When the file cannot be written.
     pub fn add(&mut self, trial: &Trial, result: &TrialResult) -> Result<(), Error> {
-        let entry = Entry { trial: trial.clone(), result: result.clone() };
-        let text = line(&entry);
+        let text = file::trial(trial, result);
         self.file.write_all(text.as_bytes()).map_err(|error| Error::unwritable(&self.path, error))
     }
 }
 
-/// Whether a file of trials has any.
-fn has_trials(path: &Path) -> bool {
-    let Ok(file) = File::open(path) else { return false };
-    let is_trial = |line: String| matches!(serde_json::from_str(&line), Ok(Line::Trial(_)));
-    BufReader::new(file).lines().skip(1).map_while(Result::ok).any(is_trial)
-}
-
-/// The part of a definition that decides its trials: without texts of the report, claims and published figures, which
-/// can be corrected afterwards.
-fn without_words(definition: &Definition) -> Definition {
-    let mut bare = definition.clone();
-    (bare.title, bare.question, bare.source) = (String::new(), None, None);
-    bare.claims.clear();
-    bare.published.clear();
-    bare.variants.iter_mut().for_each(|variant| variant.text.clear());
-    bare.workloads.iter_mut().for_each(|workload| workload.text.clear());
-    bare.switches.values_mut().for_each(|switch| {
-        switch.text.clear();
-        switch.affects = None;
-    });
-    bare
-}
-
-fn line(value: &impl Serialize) -> String {
-    // Maps with names for keys and numbers always serialise.
-    serde_json::to_string(value).unwrap_or_default() + "\n"
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use knee_core::unit::Nanos;
+    use knee_study::study::Calibration;
+
     use super::*;
 
     const STUDY: &str = r#"title = "kept"
@@ -317,11 +317,141 @@ kind = "ladder"
         assert_eq!(kept.read(two.definition()).unwrap().entries, two.entries());
         assert!(!before.exists(), "nothing was replaced");
 
-        let measured = fs::read(kept.file()).unwrap();
+        let measured = fs::read(kept.journal()).unwrap();
         kept.open(&study(), &[]).unwrap();
         assert_eq!(fs::read(&before).unwrap(), measured);
         assert_eq!(kept.read(two.definition()).unwrap().entries, []);
         kept.open(&study(), &[]).unwrap();
         assert_eq!(fs::read(&before).unwrap(), measured, "what has no trial takes no other's place");
+    }
+
+    /// A study of which this many trials were made, all of them in the journal.
+    fn after(kept: &SavedTrials, options: Options, trials: usize) -> Study {
+        let definition = Definition::read(STUDY, "study.toml", &|_| true).unwrap();
+        let mut study = Study::new(definition, options, None).unwrap();
+        let mut journal = kept.open(&study, &[]).unwrap();
+        for _ in 0..trials {
+            let trial = study.next().unwrap();
+            let result = measured(study.options().blocks.unwrap_or(0) as f64);
+            journal.add(&trial, &result).unwrap();
+            study.record_result(&trial, result).unwrap();
+        }
+        study
+    }
+
+    fn measured(goodput: f64) -> TrialResult {
+        let figure = knee_study::study::Figure::from(goodput + 0.1);
+        TrialResult::Measured(knee_study::study::Measured {
+            figures: BTreeMap::from([(knee_study::metric::Metric::Goodput, figure)]),
+            requests: 1_000,
+            times: None,
+            responses: None,
+            validity: knee_core::validity::Validity::Valid,
+            warnings: Vec::new(),
+            steady: None,
+            kept_up: None,
+            record: Some("/home/me/records/one.knee".to_owned()),
+            placement: knee_study::study::Placement::default(),
+        })
+    }
+
+    fn one_block() -> Options {
+        Options { blocks: Some(1), ..Options::default() }
+    }
+
+    #[test]
+    fn packed_trials_are_the_same_bytes_and_name_no_folder_of_the_machine_that_ran_them() {
+        let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let packed = folders.each_ref().map(|folder| {
+            let kept = SavedTrials::at(folder.path());
+            after(&kept, one_block(), 2);
+            // As a report or a resumed study does: from what is saved.
+            let definition = Definition::read(STUDY, "study.toml", &|_| true).unwrap();
+            let stored = kept.read(&definition).unwrap();
+            let study = Study::resume(definition, stored.options, None, stored.entries).unwrap();
+            let path = folder.path().join(PACKED);
+            assert_eq!(kept.pack(&study, &stored.sessions).unwrap(), Packed::In(path.clone()));
+            assert!(!kept.journal().exists(), "the trials are in one file alone");
+            assert_eq!(kept.read(study.definition()).unwrap().entries, study.entries());
+            fs::read(path).unwrap()
+        });
+        assert_eq!(packed[0], packed[1]);
+        let text = zstd::decode_all(&packed[0][..]).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.contains("\"one.knee\"") && !text.contains("/home/me"), "{text}");
+    }
+
+    #[test]
+    fn an_unfinished_study_begun_anew_leaves_the_finished_one_in_its_place_until_it_is_finished() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = SavedTrials::at(folder.path());
+        let first = after(&kept, one_block(), 2);
+        kept.pack(&first, &[]).unwrap();
+        let more = Options { blocks: Some(2), ..Options::default() };
+        let begun = after(&kept, more.clone(), 1);
+        assert_eq!(kept.pack(&begun, &[]).unwrap(), Packed::Unfinished(folder.path().join(PACKED)));
+        let entries = |stored: Stored| stored.entries.len();
+        assert_eq!(entries(kept.read(first.definition()).unwrap()), 2, "a report shows the finished one");
+        assert_eq!(
+            entries(kept.resumed(first.definition(), &more).unwrap()),
+            1,
+            "--resume goes on with the new one"
+        );
+        assert_eq!(entries(kept.resumed(first.definition(), &one_block()).unwrap()), 2);
+
+        let finished = after(&kept, more, 4);
+        assert_eq!(kept.pack(&finished, &[]).unwrap(), Packed::In(folder.path().join(PACKED)));
+        assert_eq!(entries(kept.read(first.definition()).unwrap()), 4);
+        assert!(folder.path().join(".knee/before.jsonl.zst").is_file(), "the first one is not lost");
+    }
+
+    #[test]
+    fn a_quick_study_does_not_replace_the_whole_one_and_each_is_found_by_its_options() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = SavedTrials::at(folder.path());
+        let whole = after(&kept, one_block(), 2);
+        kept.pack(&whole, &[]).unwrap();
+        let quick = Options { quick: true, blocks: Some(1), ..Options::default() };
+        let part = after(&kept, quick.clone(), 2);
+        assert_eq!(kept.pack(&part, &[]).unwrap(), Packed::In(folder.path().join(".knee").join(PACKED)));
+        let definition = whole.definition();
+        assert_eq!(kept.read(definition).unwrap().options, one_block());
+        assert_eq!(kept.resumed(definition, &quick).unwrap().options, quick);
+        let other = Options { blocks: Some(9), ..Options::default() };
+        assert!(matches!(
+            kept.resumed(definition, &other),
+            Err(Error::Unrelated { of: "other options", .. })
+        ));
+    }
+
+    #[test]
+    fn a_damaged_file_of_packed_trials_is_an_error_and_not_a_shorter_study() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = SavedTrials::at(folder.path());
+        let study = after(&kept, one_block(), 2);
+        kept.pack(&study, &[]).unwrap();
+        let path = folder.path().join(PACKED);
+        let whole = fs::read(&path).unwrap();
+        let mut turned = whole.clone();
+        *turned.last_mut().unwrap() ^= 1;
+        for bytes in [&whole[..whole.len() - 5], &turned[..], b"no zstd", b""] {
+            fs::write(&path, bytes).unwrap();
+            let refused = kept.read(study.definition()).unwrap_err();
+            assert!(matches!(refused, Error::Damaged { .. } | Error::Unrelated { .. }), "{refused}");
+        }
+    }
+
+    #[test]
+    fn the_noise_floor_of_the_first_day_is_saved_and_a_killed_study_loses_no_whole_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = SavedTrials::at(folder.path());
+        let definition = Definition::read(STUDY, "study.toml", &|_| true).unwrap();
+        let noise = Calibration { of: "a server".to_owned(), blocks: 10, ..Calibration::default() };
+        let study = Study::new(definition.clone(), one_block(), Some(noise.clone())).unwrap();
+        let mut journal = kept.open(&study, &[]).unwrap();
+        journal.add(&study.next().unwrap(), &measured(0.2)).unwrap();
+        journal.file.write_all(b"{\"trial\":{\"number\":1,").unwrap();
+        let stored = kept.read(&definition).unwrap();
+        assert_eq!((stored.calibration, stored.entries.len()), (Some(noise), 1));
     }
 }

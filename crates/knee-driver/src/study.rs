@@ -20,7 +20,7 @@ use crate::fixture::{StudyFixture, variable};
 use crate::lock::Lock;
 use crate::pilot;
 use crate::runner::{LoadSource, TrialRunner};
-use crate::saved::SavedTrials;
+use crate::saved::{Packed, SavedTrials};
 use crate::trials::{Event, Trials};
 use crate::variant::{others, overrides};
 
@@ -54,7 +54,8 @@ pub fn begin(
         Start::Resumed => saved.resumed(definition, &options)?,
         Start::Saved => saved.read(definition)?,
     };
-    let mut study = Study::resume(definition.clone(), stored.options, stored.noise, stored.entries)?;
+    // The noise of the day on which it began: margins and verdicts do not depend on who reads them, and where.
+    let mut study = Study::resume(definition.clone(), stored.options, stored.calibration, stored.entries)?;
     study.divide(stored.division);
     Ok((study.with_changed_claims(stored.changed_claims), stored.sessions))
 }
@@ -145,6 +146,15 @@ pub fn run_unsaved(
     let mut runner = TrialRunner::new(fixture, source, control.clone());
     pilot::divide(study, &mut runner, observe)?;
     Trials { control, observe, save: &mut |_, _| Ok(()) }.run(study, runner)
+}
+
+/// Packs the trials of the study in `folder` at the end of a session, so that its documents can be made again elsewhere.
+///
+/// # Errors
+///
+/// When the file cannot be written, or another process runs the study.
+pub fn pack(study: &Study, sessions: &[Session], folder: &Path) -> Result<Packed, Error> {
+    SavedTrials::at(folder).pack(study, sessions)
 }
 
 /// Services and stores of one variant that are up, without load.

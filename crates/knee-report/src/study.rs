@@ -10,11 +10,17 @@ mod block;
 
 mod bound;
 
+mod claims;
+
+mod code;
+
 pub mod comparison;
 
 mod cpus;
 
 mod document;
+
+mod growth;
 
 mod headline;
 
@@ -39,8 +45,11 @@ mod value;
 mod words;
 
 pub use block::{Block, Document, Table};
+pub use claims::summary;
+pub use code::cause;
 pub use cpus::division;
-pub use markdown::{BEGIN, END, markdown, within};
+pub use document::LINES_MAX;
+pub use markdown::{UnclearMarkers, claims_begin, markdown, with_claims};
 pub use notes::notes;
-pub use provenance::{Provenance, Session};
+pub use provenance::{Commands, Provenance, Session};
 pub use text::text;

@@ -82,6 +82,7 @@ impl Asked {
             title: self.title,
             question: None,
             source: None,
+            claims_in: Vec::new(),
             fixture: self.fixture,
             switches: BTreeMap::new(),
             variants: self.variants,

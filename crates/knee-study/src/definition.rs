@@ -44,6 +44,9 @@ pub struct Definition {
     pub question: Option<String>,
     /// URL of the story that it re-tests.
     pub source: Option<String>,
+    /// Further files that have a table of its claims, relative to the study's folder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims_in: Vec<String>,
     /// Services, databases and caches, before a variant changes them.
     #[serde(alias = "rig", deserialize_with = "stored::declaration")]
     pub fixture: Declaration,
@@ -267,6 +270,13 @@ pub struct Claim {
     /// Whether it is a goal of this study; otherwise it was published.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub goal: bool,
+    /// The published figure in the words of the study; `None` shows what the test asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<String>,
+    /// Whether the test compares what was published, and what differs, in the words of the study; `None` if it does not
+    /// say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub like_for_like: Option<String>,
     /// What would confirm it.
     pub test: Test,
 }

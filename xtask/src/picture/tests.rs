@@ -23,9 +23,12 @@ fn colours_and_bold_print_last_until_they_are_taken_back() {
 }
 
 #[test]
-fn letters_have_their_places_and_blocks_are_shapes() {
+fn letters_have_their_places_words_have_spaces_between_them_and_blocks_are_shapes() {
     let picture = svg("a <\u{1b}[36m██▄\u{1b}[0m⠁");
-    assert!(picture.contains("<text x=\"14.0 30.8\" y=\"26.9\" fill=\"#d5dbe3\">a&lt;</text>"), "{picture}");
+    assert!(
+        picture.contains("<text x=\"14.0 22.4 30.8\" y=\"26.9\" fill=\"#d5dbe3\">a &lt;</text>"),
+        "{picture}"
+    );
     // Two whole blocks are one shape, half a block is the lower half of its cell.
     assert!(
         picture.contains("<rect x=\"39.2\" y=\"14.0\" width=\"16.8\" height=\"17.0\" fill=\"#4fb6c4\"/>")

@@ -1,4 +1,4 @@
-//! The accounting of a study: its trials by validity, variant and workload, and one by one.
+//! The accounting of a study: its trials by validity, variant and workload.
 //!
 //! Does not judge trials; their validity checks did. Only counts equal warnings.
 
@@ -157,38 +157,4 @@ pub(super) fn codes(measured: &Measured) -> String {
     codes.iter_mut().filter(|code| code.is_empty()).for_each(|code| *code = "no code");
     codes.dedup();
     codes.join(", ")
-}
-
-/// Every trial.
-pub(super) fn trials(conclusion: &Conclusion) -> Table {
-    let mut table = Table::new([
-        "block", "variant", "workload", "attempt", "validity", "requests", "figures", "warnings",
-    ]);
-    table.rows.extend(conclusion.trials.iter().map(|entry| {
-        let trial = &entry.trial;
-        let (validity, requests, figures, warnings) = match &entry.result {
-            TrialResult::Measured(measured) => {
-                let known = conclusion.metrics.iter().filter_map(|metric| {
-                    let figure = measured.figures.get(metric)?;
-                    Some(format!("{metric} {}", value::figure(*metric, figure.value)))
-                });
-                let figures = if measured.validity == Validity::Invalid {
-                    String::new()
-                } else {
-                    known.collect::<Vec<_>>().join(", ")
-                };
-                (measured.validity.name(), number::count(measured.requests), figures, codes(measured))
-            }
-            TrialResult::Died { .. } => ("died", "–".to_owned(), String::new(), String::new()),
-            TrialResult::NeverReady { .. } => ("never up", "–".to_owned(), String::new(), String::new()),
-        };
-        let position = [
-            (trial.block + 1).to_string(),
-            trial.variant.clone(),
-            trial.workload.clone(),
-            trial.attempt.to_string(),
-        ];
-        [position.to_vec(), vec![validity.to_owned(), requests, figures, warnings]].concat()
-    }));
-    table
 }

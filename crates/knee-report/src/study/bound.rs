@@ -20,15 +20,12 @@ pub(super) fn section(conclusion: &Conclusion) -> Vec<Block> {
             None => Vec::new(),
         };
     }
-    let law = "Utilization law (Denning and Buzen, Computing Surveys 10(3), 1978): throughput is at most CPUs / CPU time per \
-               request. All requests count, whatever their outcome. Background work counts too, so a small load \
-               understates what the CPUs allow.";
     let sentences: Vec<String> = conclusion
         .workloads
         .iter()
         .filter_map(|(workload, _)| Some(sentence(fastest(conclusion, workload)?)))
         .collect();
-    vec![heading, Block::List(sentences), Block::Table(table(conclusion)), Block::Paragraph(law.to_owned())]
+    vec![heading, Block::List(sentences)]
 }
 
 /// Why no bound is known.
@@ -94,7 +91,8 @@ fn limited(bound: &Bound) -> String {
     }
 }
 
-fn table(conclusion: &Conclusion) -> Table {
+/// The CPU time per request of every variant, and what the CPUs allow.
+pub(super) fn table(conclusion: &Conclusion) -> Table {
     let mut table = Table::new([
         "workload",
         "variant",

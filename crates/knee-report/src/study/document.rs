@@ -1,171 +1,189 @@
-//! The document of a study: headings, paragraphs, lists and tables, every figure written.
+//! The document of a study: its results, the answer first, in at most [`LINES_MAX`] lines of Markdown.
 //!
-//! Does not know whether it becomes text or Markdown.
+//! Every figure is written here once. What does not fit is in the JSON. Does not know whether the document becomes text
+//! or Markdown.
 
 use knee_study::definition::Cell;
-use knee_study::metric::{Metric, Unit};
-use knee_study::study::{Conclusion, GrowthResult};
+use knee_study::metric::Metric;
+use knee_study::study::Conclusion;
 
 use super::block::{Block, Document, Table};
 use super::plot::{Plot, PlotKind};
 use super::provenance::Provenance;
 use super::value::{self, UNKNOWN};
-use super::{accounting, bound, headline, measuring, notes, switches, words};
+use super::{accounting, bound, claims, growth, headline, markdown, measuring, notes, switches, words};
 use crate::number;
+
+/// Most lines of a document in Markdown. Two of them are for the program that writes it into a file.
+pub const LINES_MAX: usize = 200;
+
+/// Lines up to which a document gets tables that only complete it.
+const LINES_SHORT: usize = 120;
+
+/// Parts that every table and every list keeps, however many there are.
+const PARTS_MIN: usize = 3;
+
+/// Most characters of a point or a paragraph that others wrote.
+const CHARACTERS_MAX: usize = 600;
+
+/// Lost trials that are shown.
+const LOST_SHOWN: usize = 3;
+
+/// Workloads whose switches are shown.
+const SWITCHES_SHOWN: usize = 3;
+
+/// A part of a document.
+struct Section {
+    blocks: Vec<Block>,
+    /// What it is called if it is left out; `None` if it never is.
+    optional: Option<String>,
+}
 
 impl Document {
     /// Writes a conclusion. `plots` are shown if `provenance` says where they are.
     pub fn of(conclusion: &Conclusion, provenance: &Provenance, plots: &[Plot]) -> Self {
-        let pictures = Pictures { folder: provenance.plots.as_deref(), plots };
-        let mut blocks = Vec::new();
-        blocks.extend(conclusion.question.clone().map(Block::Paragraph));
-        blocks.extend(in_short(conclusion));
-        section(&mut blocks, "Published claims", claims(conclusion, false));
-        section(&mut blocks, "Goals", claims(conclusion, true));
-        for (workload, _) in &conclusion.workloads {
-            section(&mut blocks, &format!("Switches: {workload}"), switches::table(conclusion, workload));
+        let mut sections: Vec<Section> = Vec::new();
+        let mut add = |blocks: Vec<Block>| sections.push(Section { blocks, optional: None });
+        add(answer(conclusion));
+        add(picture(provenance, plots));
+        add(titled("Published claims", claims::published(conclusion)));
+        add(titled("Goals", claims::goals(conclusion)));
+        for (workload, _) in conclusion.workloads.iter().take(SWITCHES_SHOWN) {
+            add(titled(&format!("Switches: {workload}"), switches::table(conclusion, workload)));
         }
-        section(&mut blocks, "Variants", variants(conclusion));
-        for (workload, about) in &conclusion.workloads {
-            let timeline = timeline(conclusion, workload);
+        add(titled("Growth", growth::table(conclusion)));
+        add(bound::section(conclusion));
+        sections.extend(completing(conclusion));
+        let mut add = |blocks: Vec<Block>| sections.push(Section { blocks, optional: None });
+        add(vec![Block::Heading("Data".to_owned()), Block::List(trust(conclusion))]);
+        add(measuring::section(conclusion, provenance));
+        add(measuring::commands(provenance));
+        add(other_pictures(provenance, plots));
+        chosen(&conclusion.title, &sections)
+    }
+}
+
+/// Tables that a short document has: descriptions of the variants, their figures, comparisons, CPU time, and trials.
+fn completing(conclusion: &Conclusion) -> Vec<Section> {
+    let of_workloads = |heading: &str, table: &dyn Fn(&str) -> Table| -> Vec<Block> {
+        let workloads = conclusion.workloads.iter().map(|(workload, about)| {
             let about = if about.is_empty() { String::new() } else { format!(" ({about})") };
-            let heading = format!("Timeline: {workload}{about}");
-            pictured(&mut blocks, heading, pictures.of(PlotKind::Timeline, workload), timeline);
-            let effects = effects(conclusion, workload);
-            compared(&mut blocks, workload, pictures.of(PlotKind::Effects, workload), effects);
-        }
-        let grown = conclusion.workloads.iter().flat_map(|(name, _)| pictures.of(PlotKind::Growth, name));
-        pictured(&mut blocks, "Growth".to_owned(), grown.collect(), growth(conclusion));
-        section(&mut blocks, "Published and measured", published(conclusion));
-        blocks.extend(bound::section(conclusion));
-        blocks.extend(measuring::section(conclusion, provenance));
-        blocks.push(Block::Heading("Validity".to_owned()));
-        blocks.push(Block::List(trust(conclusion)));
-        let accounting = accounting::table(conclusion);
-        if !accounting.rows.is_empty() {
-            blocks.push(Block::Table(accounting));
-            let warnings = accounting::warnings(conclusion);
-            if !warnings.is_empty() {
-                blocks.push(Block::List(warnings));
-            }
-            let trials = vec![Block::Table(accounting::trials(conclusion))];
-            blocks.push(Block::Folded { name: "Every trial".to_owned(), inside: trials, in_text: false });
-        }
-        Self { title: conclusion.title.clone(), blocks }
-    }
-}
-
-/// The pictures of a study, and where they are.
-struct Pictures<'a> {
-    folder: Option<&'a str>,
-    plots: &'a [Plot],
-}
-
-impl Pictures<'_> {
-    fn of(&self, kind: PlotKind, workload: &str) -> Vec<Block> {
-        let here = self.plots.iter().filter(|plot| plot.kind == kind && plot.workload == workload);
-        let shown = here.filter_map(|plot| {
-            let link = match self.folder? {
-                "" => plot.file.clone(),
-                folder => format!("{folder}/{}", plot.file),
-            };
-            Some(Block::Picture { alt: plot.alt.clone(), link })
+            titled(&format!("{heading}: {workload}{about}"), table(workload))
         });
-        shown.collect()
+        workloads.flatten().collect()
+    };
+    let section = |name: &str, blocks: Vec<Block>| Section { blocks, optional: Some(name.to_owned()) };
+    vec![
+        section("descriptions of the variants", titled("Variants", variants(conclusion))),
+        section("figures of every variant", of_workloads("Figures", &|name| timeline(conclusion, name))),
+        section("every comparison", of_workloads("Comparisons", &|name| effects(conclusion, name))),
+        section("CPU time per request", titled("CPU time per request", bound::table(conclusion))),
+        section("trials by validity", titled("Trials by validity", accounting::table(conclusion))),
+    ]
+}
+
+/// The sections that fit, with a note on the others; tables and lists are cut if even the necessary ones do not fit.
+fn chosen(title: &str, sections: &[Section]) -> Document {
+    let mut taken: Vec<bool> = sections.iter().map(|section| section.optional.is_none()).collect();
+    let document = |taken: &[bool]| {
+        let chosen = sections.iter().zip(taken).filter(|(_, taken)| **taken);
+        let mut blocks: Vec<Block> =
+            chosen.flat_map(|(section, _)| section.blocks.iter().map(bounded)).collect();
+        let left =
+            sections.iter().zip(taken).filter(|(section, taken)| !**taken && !section.blocks.is_empty());
+        let left: Vec<&str> = left.filter_map(|(section, _)| section.optional.as_deref()).collect();
+        if !left.is_empty() {
+            let names = headline::shortened(&left.join(", "), CHARACTERS_MAX);
+            blocks.push(Block::Paragraph(format!("Left out here, and in the JSON: {names}.")));
+        }
+        Document { title: headline::shortened(title, CHARACTERS_MAX), blocks }
+    };
+    for (place, section) in sections.iter().enumerate() {
+        if section.optional.is_some() && !section.blocks.is_empty() {
+            taken[place] = true;
+            taken[place] = lines(&document(&taken)) <= LINES_SHORT;
+        }
+    }
+    cut(&document(&taken))
+}
+
+/// The document in at most [`LINES_MAX`] lines: the longest tables and lists lose their last parts.
+fn cut(whole: &Document) -> Document {
+    let mut parts: Vec<usize> = whole.blocks.iter().map(Block::parts).collect();
+    loop {
+        let blocks = whole.blocks.iter().zip(&parts).map(|(block, parts)| block.first(*parts)).collect();
+        let document = Document { title: whole.title.clone(), blocks };
+        let excess = lines(&document).saturating_sub(LINES_MAX - 2);
+        let longest = (0..parts.len()).max_by_key(|block| parts[*block]);
+        match longest.filter(|block| excess > 0 && parts[*block] > PARTS_MIN) {
+            // The note on what is left out takes a line too.
+            Some(block) => parts[block] = parts[block].saturating_sub(excess + 1).max(PARTS_MIN),
+            None => return document,
+        }
     }
 }
 
-/// A heading, pictures and a table, unless the table is empty.
-fn pictured(blocks: &mut Vec<Block>, heading: String, pictures: Vec<Block>, table: Table) {
-    if !table.rows.is_empty() {
-        blocks.push(Block::Heading(heading));
-        blocks.extend(pictures);
-        blocks.push(Block::Table(table));
+fn lines(document: &Document) -> usize {
+    markdown(document).lines().count()
+}
+
+/// A block whose texts have a bounded length.
+fn bounded(block: &Block) -> Block {
+    let short = |text: &String| headline::shortened(text, CHARACTERS_MAX);
+    match block {
+        Block::Lead(text) => Block::Lead(short(text)),
+        Block::Paragraph(text) => Block::Paragraph(short(text)),
+        Block::List(points) => Block::List(points.iter().map(short).collect()),
+        other => other.clone(),
     }
 }
 
-/// The comparisons of a workload. If the first picture shows them, the other pictures and the long table are folded.
-fn compared(blocks: &mut Vec<Block>, workload: &str, mut pictures: Vec<Block>, table: Table) {
-    let heading = format!("Effects: {workload}");
-    if pictures.is_empty() || table.rows.is_empty() {
-        return pictured(blocks, heading, pictures, table);
-    }
-    let mut rest = pictures.split_off(1);
-    rest.push(Block::Table(table));
-    blocks.push(Block::Heading(heading));
-    blocks.extend(pictures);
-    let name = format!("Every comparison under {workload}");
-    blocks.push(Block::Folded { name, inside: rest, in_text: true });
+/// The pictures of some kinds, with their links.
+fn linked<'a>(provenance: &'a Provenance, plots: &'a [Plot]) -> impl Iterator<Item = (&'a Plot, String)> {
+    plots.iter().filter_map(|plot| {
+        let link = match provenance.plots.as_deref()? {
+            "" => plot.file.clone(),
+            folder => format!("{folder}/{}", plot.file),
+        };
+        Some((plot, link))
+    })
 }
 
-/// A heading and a table, unless the table is empty.
-fn section(blocks: &mut Vec<Block>, heading: &str, table: Table) {
-    if !table.rows.is_empty() {
-        blocks.push(Block::Heading(heading.to_owned()));
-        blocks.push(Block::Table(table));
-    }
+/// The picture that shows the answer: the primary comparisons, or how figures grow.
+fn main_picture(plots: &[Plot]) -> Option<&Plot> {
+    let of = |kind: PlotKind| plots.iter().find(|plot| plot.kind == kind);
+    of(PlotKind::Primary).or_else(|| of(PlotKind::Growth)).or_else(|| of(PlotKind::Effects))
 }
 
-/// The answer: the decisive comparison, how far the data can be trusted, and what else the study shows.
-fn in_short(conclusion: &Conclusion) -> Vec<Block> {
+fn picture(provenance: &Provenance, plots: &[Plot]) -> Vec<Block> {
+    let main = main_picture(plots);
+    let shown = linked(provenance, plots).filter(|(plot, _)| main == Some(*plot));
+    shown.map(|(plot, link)| Block::Picture { alt: plot.alt.clone(), link }).collect()
+}
+
+fn other_pictures(provenance: &Provenance, plots: &[Plot]) -> Vec<Block> {
+    let main = main_picture(plots);
+    let others = linked(provenance, plots).filter(|(plot, _)| main != Some(*plot));
+    let links: Vec<(String, String)> =
+        others.map(|(plot, link)| (plot.file.trim_end_matches(".svg").to_owned(), link)).collect();
+    if links.is_empty() { Vec::new() } else { vec![Block::Links { name: "More pictures".to_owned(), links }] }
+}
+
+/// A heading and a table; nothing if the table is empty.
+fn titled(heading: &str, table: Table) -> Vec<Block> {
+    if table.rows.is_empty() {
+        return Vec::new();
+    }
+    vec![Block::Heading(heading.to_owned()), Block::Table(table)]
+}
+
+/// The answer: the decisive comparisons, how far the data can be trusted, and what else the study shows.
+fn answer(conclusion: &Conclusion) -> Vec<Block> {
     let lead = headline::lead(conclusion);
     let mut points = vec![headline::trust(conclusion)];
     points.extend(headline::points(conclusion));
     points.extend(switches::in_short(conclusion));
-    points.extend(growing(conclusion));
-    let lead = if lead.is_empty() { None } else { Some(Block::Lead(lead)) };
-    lead.into_iter().chain([Block::List(points)]).collect()
-}
-
-/// How the first metric grows in each variant, under the first workload.
-fn growing(conclusion: &Conclusion) -> Option<String> {
-    let first = conclusion.growth.first()?;
-    let ends = [first.points.first()?, first.points.last()?].map(|(size, _)| number::count(*size));
-    let alike = |growth: &&GrowthResult| growth.workload == first.workload && growth.metric == first.metric;
-    let variant = |growth: &GrowthResult| {
-        format!(
-            "{} {} ({})",
-            growth.variant,
-            growth_class(growth),
-            number::fixed(growth.exponent.estimate, 2)
-        )
-    };
-    let variants: Vec<String> = conclusion.growth.iter().filter(alike).map(variant).collect();
-    let (metric, workload) = (first.metric, &first.workload);
-    let figure = if metric.unit() == Unit::PerSecond {
-        format!("time per request (1 / {metric})")
-    } else {
-        metric.to_string()
-    };
-    Some(format!(
-        "Growth of {figure}, {workload}, from {} to {} (exponent): {}.",
-        ends[0],
-        ends[1],
-        variants.join(", ")
-    ))
-}
-
-/// The meaning of an exponent, with a question mark if other meanings lie within its interval.
-fn growth_class(growth: &GrowthResult) -> String {
-    format!("{}{}", growth.class.name(), if growth.sure { "" } else { "?" })
-}
-
-/// Claims with their results: those that were published, or the study's own goals.
-fn claims(conclusion: &Conclusion, goals: bool) -> Table {
-    let mut table = Table::new([if goals { "goal" } else { "claim" }, "statement", "verdict", "why"]);
-    let rows = conclusion.claims.iter().filter(|claim| claim.goal == goals);
-    table.rows.extend(rows.map(|claim| {
-        let mark = claim.changed_after.map_or_else(String::new, |began| {
-            // An older version stored no times.
-            let of =
-                if began.as_nanos() > 0 { format!(" of {}", measuring::date(began)) } else { String::new() };
-            format!(" (changed after the data{of})")
-        });
-        let verdict = words::claim(claim.verdict).to_owned();
-        let why = words::why(claim, conclusion.confidence());
-        vec![claim.id.clone(), format!("{}{mark}", claim.text), verdict, why]
-    }));
-    table
+    vec![Block::Lead(lead), Block::List(points)]
 }
 
 fn variants(conclusion: &Conclusion) -> Table {
@@ -241,54 +259,6 @@ fn effects(conclusion: &Conclusion, workload: &str) -> Table {
     table
 }
 
-fn growth(conclusion: &Conclusion) -> Table {
-    let mut table =
-        Table::new(["variant", "workload", "metric", "figures", "exponent", "last step", "class"]);
-    table.rows.extend(conclusion.growth.iter().map(|growth| {
-        let points: Vec<String> = growth
-            .points
-            .iter()
-            .map(|(size, value)| {
-                format!("{}: {}", number::count(*size), value::figure(growth.metric, *value))
-            })
-            .collect();
-        let end = |end: Option<f64>| end.map_or("?".to_owned(), |end| number::fixed(end, 2));
-        let exponent = &growth.exponent;
-        let range = format!(
-            "{} ({} to {})",
-            number::fixed(exponent.estimate, 2),
-            end(exponent.low),
-            end(exponent.high)
-        );
-        vec![
-            growth.variant.clone(),
-            growth.workload.clone(),
-            growth.metric.to_string(),
-            points.join(", "),
-            range,
-            number::fixed(growth.last, 2),
-            growth_class(growth),
-        ]
-    }));
-    table
-}
-
-fn published(conclusion: &Conclusion) -> Table {
-    let mut table = Table::new(["variant", "workload", "metric", "published", "measured", "ratio"]);
-    table.rows.extend(conclusion.published.iter().map(|published| {
-        let metric = published.published.metric;
-        vec![
-            published.published.cell.variant.clone(),
-            published.published.cell.workload.clone(),
-            metric.to_string(),
-            value::figure(metric, published.published.value),
-            published.measured.map_or("–".to_owned(), |measured| value::spread(metric, &measured)),
-            published.ratio.map_or("–".to_owned(), |ratio| number::fixed(ratio, 2)),
-        ]
-    }));
-    table
-}
-
 fn trust(conclusion: &Conclusion) -> Vec<String> {
     let totals = &conclusion.totals;
     let mut points = vec![
@@ -299,14 +269,17 @@ fn trust(conclusion: &Conclusion) -> Vec<String> {
             accounting::totals(totals)
         ),
         format!("{} requests in usable trials", number::count(totals.requests)),
-        measuring::READING.to_owned(),
     ];
     points.extend(unknown(conclusion));
     points.extend(notes(conclusion));
-    points.extend(conclusion.lost.iter().map(|lost| {
+    points.extend(accounting::warnings(conclusion));
+    points.extend(conclusion.lost.iter().take(LOST_SHOWN).map(|lost| {
         format!("lost: block {}, {}, {}: {}", lost.block + 1, lost.cell.variant, lost.cell.workload, lost.why)
     }));
-    points.extend(conclusion.source.iter().map(|source| format!("re-tested story: {source}")));
+    let more = conclusion.lost.len().saturating_sub(LOST_SHOWN);
+    if more > 0 {
+        points.push(format!("lost: {} more", number::count(more as u64)));
+    }
     points
 }
 

@@ -1,55 +1,158 @@
-//! What a study says first: its decisive comparison, what else changed, what did not, its claims, and how far its data
-//! can be trusted.
+//! What a study says first: the answer of its primary comparisons, what shows no difference, its claims, and how far
+//! its data can be trusted.
 //!
 //! Does not choose the comparisons; the conclusion has them in order.
 
 use std::collections::BTreeMap;
 
 use knee_core::validity::Validity;
-use knee_study::study::{ClaimVerdict, Conclusion, Effect, TrialResult};
+use knee_study::definition::DesignKind;
+use knee_study::study::{ClaimVerdict, Conclusion, Effect, Relation, TrialResult};
 
-use super::{value, words};
+use super::{code, growth, value, words};
 use crate::number;
 
 /// Comparisons without a difference that are named.
 const OTHERS_SHOWN: usize = 4;
 
-/// The verdict of the study in a sentence.
+/// Most characters of the description of a variant.
+const DESCRIPTION_MAX: usize = 120;
+
+/// The answer: whether anything is proven, and the largest differences.
 pub(super) fn lead(conclusion: &Conclusion) -> String {
-    let level = conclusion.confidence();
-    let effect = |index: &usize| conclusion.effects.get(*index);
-    if let Some(first) = conclusion.headline.decided.first().and_then(effect) {
-        return format!("{}.", described(conclusion, first, level));
-    }
-    match conclusion.headline.others.first().and_then(effect) {
-        Some(first) => {
-            let open = words::not_ruled_out(first).map_or_else(String::new, |open| format!("; {open}"));
-            format!("No difference shown. {}{open}.", words::sentence(first, level))
-        }
-        None if conclusion.growth.is_empty() => "Nothing was compared yet.".to_owned(),
-        None => String::new(),
+    let answer = answer(conclusion);
+    nothing_valid(conclusion).map_or_else(|| answer.clone(), |first| format!("{first} {answer}"))
+}
+
+/// Without a valid trial, nothing is proven.
+fn nothing_valid(conclusion: &Conclusion) -> Option<String> {
+    let totals = &conclusion.totals;
+    let usable = totals.suspect;
+    match (totals.trials, totals.valid) {
+        (0, _) => None,
+        (_, 0) if usable > 0 => Some(format!(
+            "No trial is valid ({} suspect): what follows can be the doing of this machine.",
+            number::count(usable as u64)
+        )),
+        (_, 0) => Some("No trial is valid: nothing can be said.".to_owned()),
+        _ => None,
     }
 }
 
-/// An effect, with the description of its variant.
-fn described(conclusion: &Conclusion, effect: &Effect, level: f64) -> String {
-    let variant = conclusion.variants.iter().find(|variant| variant.name == effect.to.variant);
+fn answer(conclusion: &Conclusion) -> String {
+    let effect = |index: &usize| conclusion.effects.get(*index);
+    let mut decided = conclusion.headline.decided.iter().filter_map(effect);
+    if let Some(first) = decided.next() {
+        let largest = largest(conclusion, first);
+        let second = decided.find(|next| !contains(&next.relation) && !is_same_pair(first, next));
+        let next = second.map(|second| {
+            let known = second.to.variant == first.to.variant;
+            let second = if known { plain(conclusion, second) } else { described(conclusion, second) };
+            format!(" Next: {second}.")
+        });
+        return format!("{largest}.{}", next.unwrap_or_default());
+    }
+    if let Some(first) = conclusion.headline.others.first().and_then(effect) {
+        let open = words::not_ruled_out(first).map_or_else(String::new, |open| format!("; {open}"));
+        return format!("No difference shown. {}{open}.", described(conclusion, first));
+    }
+    growth::in_short(conclusion)
+        .or_else(|| equal_sides(conclusion))
+        .unwrap_or_else(|| "Nothing was compared yet.".to_owned())
+}
+
+/// What an A/A test found.
+fn equal_sides(conclusion: &Conclusion) -> Option<String> {
+    let controls = conclusion.controls;
+    let sides = value::count(controls.comparisons, "comparison");
+    (controls.comparisons > 0)
+        .then(|| format!("A/A test: {} of {sides} of equal sides found a difference.", controls.different))
+}
+
+/// Whether two comparisons have the same variants, perhaps under other workloads.
+fn is_same_pair(one: &Effect, other: &Effect) -> bool {
+    (&one.from.variant, &one.to.variant) == (&other.from.variant, &other.to.variant)
+}
+
+/// An effect without a description of its variant.
+fn plain(conclusion: &Conclusion, effect: &Effect) -> String {
+    let sides = words::sides(&effect.from, &effect.to);
+    format!("{sides}: {}", words::amount(effect, conclusion.confidence()))
+}
+
+/// Whether other comparisons are parts of it.
+const fn contains(relation: &Relation) -> bool {
+    matches!(relation, Relation::SinceFirst)
+}
+
+/// The largest difference, by what the design asks.
+fn largest(conclusion: &Conclusion, effect: &Effect) -> String {
+    let several = conclusion.headline.decided.len() + conclusion.headline.others.len() > 1;
+    let begin = match (conclusion.kind, &effect.relation) {
+        (DesignKind::Ladder, Relation::Step) if several => "The largest step is ",
+        (DesignKind::Ablation, Relation::Whole) => "All switches together: ",
+        (DesignKind::Pairs, _) if several => "The largest difference is ",
+        _ => "",
+    };
+    format!("{begin}{}", described(conclusion, effect))
+}
+
+/// An effect, with the description of its variant: `seqscan (no sequential scans) vs index, units: 39.3× goodput (…)`.
+fn described(conclusion: &Conclusion, effect: &Effect) -> String {
+    let (from, to) = (&effect.from, &effect.to);
+    let variant = conclusion.variants.iter().find(|variant| variant.name == to.variant);
     let text = variant.map(|variant| variant.text.trim()).filter(|text| !text.is_empty());
-    let text = text.map_or_else(String::new, |text| format!(" ({}: {text})", effect.to.variant));
-    format!("{}{text}", words::sentence(effect, level))
+    let text = text.map_or_else(String::new, |text| format!(" ({})", shortened(text, DESCRIPTION_MAX)));
+    let sides = match (from.variant == to.variant, from.workload == to.workload) {
+        (false, true) => format!("{}{text} vs {}, {}", to.variant, from.variant, to.workload),
+        (true, false) => format!("{}{text}, {} vs {}", to.variant, to.workload, from.workload),
+        _ => format!("{}{text}, {} vs {}, {}", to.variant, to.workload, from.variant, from.workload),
+    };
+    format!("{sides}: {}", words::amount(effect, conclusion.confidence()))
+}
+
+/// At most so many characters of a text.
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
 /// What stands below the verdict.
 pub(super) fn points(conclusion: &Conclusion) -> Vec<String> {
-    let level = conclusion.confidence();
-    let decided =
-        conclusion.headline.decided.iter().skip(1).filter_map(|index| conclusion.effects.get(*index));
-    let mut points: Vec<String> =
-        decided.take(2).map(|effect| format!("Next: {}.", words::sentence(effect, level))).collect();
+    let mut points: Vec<String> = Vec::new();
+    points.extend(other_workloads(conclusion));
+    points.extend(whole_ladder(conclusion));
     points.extend(others(conclusion));
     points.extend(claims(conclusion, false));
     points.extend(claims(conclusion, true));
     points
+}
+
+/// All steps of a ladder together, under the workload of the largest step.
+fn whole_ladder(conclusion: &Conclusion) -> Option<String> {
+    let first = conclusion.effects.get(*conclusion.headline.decided.first()?)?;
+    let last = &conclusion.variants.last()?.name;
+    let whole = conclusion.effects.iter().find(|effect| {
+        effect.relation == Relation::SinceFirst
+            && effect.primary
+            && effect.to.variant == *last
+            && effect.to.workload == first.to.workload
+    })?;
+    // Two variants have one step.
+    (!is_same_pair(first, whole)).then(|| format!("All steps together, {}.", plain(conclusion, whole)))
+}
+
+/// The decisive comparison under the other workloads, where it shows a difference.
+fn other_workloads(conclusion: &Conclusion) -> Option<String> {
+    let mut decided = conclusion.headline.decided.iter().filter_map(|index| conclusion.effects.get(*index));
+    let first = decided.next()?;
+    let others: Vec<String> = decided
+        .filter(|other| is_same_pair(first, other))
+        .map(|other| format!("{}: {}", other.to.workload, words::amount(other, conclusion.confidence())))
+        .collect();
+    (!others.is_empty()).then(|| format!("The same under other workloads: {}.", others.join("; ")))
 }
 
 /// Comparisons that show no difference, with what they exclude.
@@ -94,7 +197,7 @@ fn claims(conclusion: &Conclusion, goals: bool) -> Option<String> {
     (!claims.is_empty()).then(|| format!("{what}: {}.", counts.join(", ")))
 }
 
-/// How far the data can be trusted: the number of trials by validity, and the most frequent warning.
+/// How far the data can be trusted: the number of trials by validity, and the most frequent reason.
 pub(super) fn trust(conclusion: &Conclusion) -> String {
     let totals = &conclusion.totals;
     let trials = value::count(totals.trials, "trial");
@@ -111,10 +214,11 @@ pub(super) fn trust(conclusion: &Conclusion) -> String {
     if totals.broken > 0 {
         parts.push(part(totals.broken, "without a service"));
     }
-    let code = frequent(conclusion).map_or_else(String::new, |(code, count)| {
-        format!("; most frequent warning: {code} ({})", number::count(count))
+    let reason = frequent(conclusion).map_or_else(String::new, |(code, count)| {
+        let cause = code::cause(code).map_or_else(String::new, |cause| format!(": {cause}"));
+        format!(". Most frequent reason, in {}: [{code}]{cause}", number::count(count))
     });
-    format!("⚠ Data: {trials}: {}{code}.", parts.join(", "))
+    format!("⚠ {trials}: {}{reason}.", parts.join(", "))
 }
 
 /// The code that most trials have that are not valid.

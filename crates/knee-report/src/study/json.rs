@@ -15,7 +15,8 @@ pub const VERSION: u32 = 1;
 
 /// The document as text, indented, with a line feed at the end.
 pub fn render(conclusion: &Conclusion, provenance: &Provenance) -> String {
-    let (command, sessions) = (provenance.command.as_deref(), provenance.sessions.as_slice());
+    let command = provenance.commands.as_ref().map(|commands| commands.repeat.as_str());
+    let sessions = provenance.sessions.as_slice();
     let sentence = headline::lead(conclusion);
     pretty(&Document { version: VERSION, command, sessions, sentence, notes: notes(conclusion), conclusion })
 }

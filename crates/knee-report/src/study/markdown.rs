@@ -1,4 +1,5 @@
-//! A study in Markdown, as a README or a comment on a pull request shows it.
+//! A study in Markdown, as a file of its own or a comment on a pull request shows it, and the table of its claims
+//! within a file that people write.
 //!
 //! Does not calculate and does not format numbers.
 
@@ -7,11 +8,15 @@ use std::fmt::Write as _;
 use super::block::{Block, Document, Table};
 use crate::clean;
 
-/// Marks the beginning of the results within a file.
-pub const BEGIN: &str = "<!-- results: begin -->";
+/// Most characters of a line of text. Rows of tables, links and commands cannot be wrapped.
+const COLUMNS: usize = 118;
 
-/// Marks their end.
-pub const END: &str = "<!-- results: end -->";
+/// The end of a generated table.
+const CLAIMS_END: &str = "<!-- /knee:claims -->";
+
+/// A file in which it is not clear where the table of claims goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnclearMarkers;
 
 /// The whole document; every line ends in a line feed.
 pub fn markdown(document: &Document) -> String {
@@ -19,34 +24,45 @@ pub fn markdown(document: &Document) -> String {
     std::iter::once(title).chain(blocks(&document.blocks, "##")).collect::<Vec<_>>().join("\n")
 }
 
-/// The file `existing` with the document in place of the text between [`BEGIN`] and [`END`], each on a line of its
-/// own; the rest is unchanged. There the document has no title, and its headings are a level lower. `None` if the file
-/// does not have both, in this order, once.
-pub fn within(existing: &str, document: &Document) -> Option<String> {
-    let begin = alone(existing, BEGIN)?.1;
-    let end = alone(existing, END)?.0;
-    let (before, after) = (existing.get(..begin)?, existing.get(end..)?);
-    if begin > end {
-        return None;
+/// The line above the table of claims of the study in `folder`, a path from the folder of the file; empty or `.` if it is
+/// the same folder.
+pub fn claims_begin(folder: &str) -> String {
+    if matches!(folder, "" | ".") {
+        "<!-- knee:claims -->".to_owned()
+    } else {
+        format!("<!-- knee:claims {folder} -->")
     }
-    let part = blocks(&document.blocks, "###").collect::<Vec<_>>().join("\n");
-    Some(format!("{before}\n{part}\n{after}"))
 }
 
-/// The range of the only line that is `mark`, including its line feed.
-fn alone(text: &str, mark: &str) -> Option<(usize, usize)> {
+/// The file `existing` with these blocks in place of the text between the line `begin` and the next
+/// `<!-- /knee:claims -->`, each alone on a line. The rest is unchanged. `None` if the file has no such table.
+///
+/// # Errors
+///
+/// If the line `begin` occurs twice, or if its table does not end before another one begins.
+pub fn with_claims(existing: &str, begin: &str, table: &[Block]) -> Result<Option<String>, UnclearMarkers> {
     let mut position = 0;
-    let mut found = None;
-    for line in text.split_inclusive('\n') {
-        if line.trim() == mark {
-            if found.is_some() {
-                return None;
+    let mut place = None;
+    let mut open = false;
+    for line in existing.split_inclusive('\n') {
+        let (start, end) = (position, position + line.len());
+        position = end;
+        match line.trim() {
+            mark if mark == begin && place.is_some() => return Err(UnclearMarkers),
+            mark if mark == begin => (place, open) = (Some((end, end)), true),
+            mark if open && mark == CLAIMS_END => {
+                (place, open) = (place.map(|(from, _)| (from, start)), false);
             }
-            found = Some((position, position + line.len()));
+            mark if open && mark.starts_with("<!-- knee:claims") => return Err(UnclearMarkers),
+            _ => {}
         }
-        position += line.len();
     }
-    found
+    let Some((from, to)) = place else { return Ok(None) };
+    let (Some(before), Some(after), false) = (existing.get(..from), existing.get(to..), open) else {
+        return Err(UnclearMarkers);
+    };
+    let table = blocks(table, "###").collect::<Vec<_>>().join("\n");
+    Ok(Some(format!("{before}\n{table}\n{after}")))
 }
 
 fn blocks<'a>(blocks: &'a [Block], level: &'a str) -> impl Iterator<Item = String> + 'a {
@@ -56,20 +72,52 @@ fn blocks<'a>(blocks: &'a [Block], level: &'a str) -> impl Iterator<Item = Strin
 fn block(block: &Block, level: &str) -> String {
     match block {
         Block::Heading(heading) => format!("{level} {}\n", escaped(heading)),
-        Block::Lead(lead) => format!("**{}**\n", escaped(lead)),
-        Block::Paragraph(paragraph) => format!("{}\n", escaped(paragraph)),
-        Block::List(points) => {
-            let points: Vec<String> = points.iter().map(|point| format!("- {}", escaped(point))).collect();
-            points.join("\n") + "\n"
-        }
+        Block::Lead(lead) => wrapped("", &format!("**{}**", escaped(lead))),
+        Block::Paragraph(paragraph) => wrapped("", &escaped(paragraph)),
+        Block::List(points) => points.iter().map(|point| wrapped("- ", &escaped(point))).collect(),
         Block::Table(found) => table(found),
-        Block::Code(code) => format!("```sh\n{}\n```\n", clean::line(code)),
+        Block::Code(commands) => {
+            let lines: Vec<_> = commands.iter().map(|command| clean::line(command)).collect();
+            format!("```sh\n{}\n```\n", lines.join("\n"))
+        }
         Block::Picture { alt, link } => format!("![{}]({})\n", escaped(alt), address(link)),
+        Block::Links { name, links } => {
+            let link = |(words, link): &(String, String)| format!("[{}]({})", escaped(words), address(link));
+            let links: Vec<String> = links.iter().map(link).collect();
+            format!("{}: {}\n", escaped(name), links.join(", "))
+        }
         Block::Folded { name, inside, .. } => {
             let inside: Vec<String> = blocks(inside, level).collect();
             format!("<details><summary>{}</summary>\n\n{}\n</details>\n", in_html(name), inside.join("\n"))
         }
     }
+}
+
+/// The text in lines; `head` begins the first one, as many spaces begin the others.
+fn wrapped(head: &str, text: &str) -> String {
+    let mut lines = head.to_owned();
+    let mut used = head.chars().count();
+    for (position, word) in text.split(' ').enumerate() {
+        let width = word.chars().count();
+        if position > 0 && used + 1 + width > COLUMNS && !is_sign(word) {
+            lines.push('\n');
+            lines.extend(head.chars().map(|_| ' '));
+            used = head.chars().count();
+        } else if position > 0 {
+            lines.push(' ');
+            used += 1;
+        }
+        lines.push_str(word);
+        used += width;
+    }
+    lines.push('\n');
+    lines
+}
+
+/// Whether a word would begin a list, a quote or a heading if it were the first of a line.
+fn is_sign(word: &str) -> bool {
+    let numbered = word.strip_suffix(['.', ')']).is_some_and(|number| number.parse::<u64>().is_ok());
+    numbered || (!word.is_empty() && word.chars().all(|letter| matches!(letter, '+' | '-' | '=' | '>')))
 }
 
 /// A link destination in which no character is mistaken for its end.
@@ -106,11 +154,17 @@ fn in_html(text: &str) -> String {
 fn escaped(text: &str) -> String {
     let clean = clean::line(text);
     let mut escaped = String::with_capacity(clean.len());
-    for letter in clean.chars() {
+    let mut letters = clean.chars().peekable();
+    let mut before = ' ';
+    while let Some(letter) = letters.next() {
+        // Between two letters, Markdown shows it as it is.
+        let within = before.is_alphanumeric() && letters.peek().is_some_and(|next| next.is_alphanumeric());
+        before = letter;
         match letter {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
+            '_' if within => escaped.push('_'),
             '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' | '~' => escaped.extend(['\\', letter]),
             letter => escaped.push(letter),
         }

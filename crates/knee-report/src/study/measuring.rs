@@ -18,11 +18,16 @@ pub(super) const READING: &str = "intervals and verdicts are over blocks, not re
     requests of all blocks, where one that failed is slower than each that succeeded; MDE: the smallest change that this \
     many blocks detect with 80 % power, after correction";
 
+/// Sessions that are shown: the first ones, and the last.
+const SESSIONS_SHOWN: usize = 6;
+
 /// The section.
 pub(super) fn section(conclusion: &Conclusion, provenance: &Provenance) -> Vec<Block> {
     let mut points: Vec<String> =
-        provenance.sessions.iter().map(|session| point(session, provenance)).collect();
-    if points.is_empty() && !conclusion.trials.is_empty() {
+        conclusion.question.iter().map(|asked| format!("question: {asked}")).collect();
+    points.extend(conclusion.source.iter().map(|source| format!("re-tested story: {source}")));
+    points.extend(sessions(provenance));
+    if provenance.sessions.is_empty() && !conclusion.trials.is_empty() {
         points.push("date and machine were not stored with the trials".to_owned());
     }
     points.extend(placements(conclusion));
@@ -35,12 +40,33 @@ pub(super) fn section(conclusion: &Conclusion, provenance: &Provenance) -> Vec<B
         conclusion.seed
     ));
     points.extend(margins(conclusion));
-    let mut blocks = vec![Block::Heading("How it was measured".to_owned()), Block::List(points)];
-    if let Some(command) = &provenance.command {
-        blocks.push(Block::Paragraph("To repeat the study and this document:".to_owned()));
-        blocks.push(Block::Code(command.clone()));
+    points.push(READING.to_owned());
+    vec![Block::Heading("How it was measured".to_owned()), Block::List(points)]
+}
+
+/// How to repeat the study, and how to see everything that it measured.
+pub(super) fn commands(provenance: &Provenance) -> Vec<Block> {
+    let Some(commands) = &provenance.commands else { return Vec::new() };
+    let about = format!(
+        "The first command repeats the study. The second one makes this document again from the saved trials. The third \
+         one shows every comparison and every trial. They work in {}.",
+        commands.folder
+    );
+    let all = format!("{} --output-format json", commands.report);
+    let lines = vec![commands.repeat.clone(), commands.report.clone(), all];
+    vec![Block::Heading("Repeat it".to_owned()), Block::Paragraph(about), Block::Code(lines)]
+}
+
+fn sessions(provenance: &Provenance) -> Vec<String> {
+    let sessions = &provenance.sessions;
+    let hidden = sessions.len().saturating_sub(SESSIONS_SHOWN);
+    let shown =
+        sessions.iter().take(SESSIONS_SHOWN - 1).chain(sessions.iter().skip(SESSIONS_SHOWN - 1 + hidden));
+    let mut points: Vec<String> = shown.map(|session| point(session, provenance)).collect();
+    if hidden > 0 {
+        points.push(format!("and {} more", value::count(hidden, "session")));
     }
-    blocks
+    points
 }
 
 fn point(session: &Session, provenance: &Provenance) -> String {

@@ -1,7 +1,7 @@
 //! The pictures of a study as SVG: the timeline of its variants, effects with their intervals, growth with the data.
 //!
-//! Drawn by `plotters` on white, so that they can be read on a light and on a dark page. Does not calculate: positions
-//! on an axis come from the conclusion's figures. People who see red and green alike can distinguish the colours, and
+//! Drawn by `plotters`, with other colours on a dark page, and described in words. Does not calculate: positions on an
+//! axis come from the conclusion's figures. People who see red and green alike can distinguish the colours, and
 //! each colour has its word beside it.
 
 mod axis;
@@ -19,6 +19,8 @@ use knee_study::study::Conclusion;
 /// What a picture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlotKind {
+    /// The primary comparisons, under all workloads.
+    Primary,
     /// What each variant measured, beside what was published.
     Timeline,
     /// Each comparison with its interval and verdict.
@@ -30,6 +32,7 @@ pub enum PlotKind {
 impl PlotKind {
     const fn name(self) -> &'static str {
         match self {
+            Self::Primary => "primary",
             Self::Timeline => "timeline",
             Self::Effects => "effects",
             Self::Growth => "growth",
@@ -44,7 +47,7 @@ pub struct Plot {
     pub file: String,
     /// What it shows.
     pub kind: PlotKind,
-    /// Under which workload.
+    /// Under which workload; empty for all of them.
     pub workload: String,
     /// Alternative text.
     pub alt: String,
@@ -55,6 +58,11 @@ pub struct Plot {
 /// All pictures of a conclusion, in the order of the document.
 pub fn all(conclusion: &Conclusion) -> Vec<Plot> {
     let mut plots: Vec<Plot> = Vec::new();
+    if let Some(drawing) = effect::primary(conclusion) {
+        let (kind, workload) = (PlotKind::Primary, String::new());
+        let file = format!("{}.svg", kind.name());
+        plots.push(Plot { file, kind, workload, alt: drawing.alt.clone(), svg: drawing.described() });
+    }
     for (workload, _) in &conclusion.workloads {
         let drawn = [
             (PlotKind::Timeline, timeline::all(conclusion, workload)),
@@ -62,10 +70,11 @@ pub fn all(conclusion: &Conclusion) -> Vec<Plot> {
             (PlotKind::Growth, growth::all(conclusion, workload)),
         ];
         for (kind, pictures) in drawn {
-            for (page, (alt, svg)) in pictures.into_iter().enumerate() {
+            for (page, drawing) in pictures.into_iter().enumerate() {
                 let page = if page == 0 { String::new() } else { format!("-{}", page + 1) };
                 let file = unused(&plots, &format!("{}-{}{page}", kind.name(), slug(workload)));
-                plots.push(Plot { file, kind, workload: workload.clone(), alt, svg });
+                let svg = drawing.described();
+                plots.push(Plot { file, kind, workload: workload.clone(), alt: drawing.alt, svg });
             }
         }
     }

@@ -1,4 +1,4 @@
-//! How a study was made: the sessions in which its trials ran, and the command that repeats it.
+//! How a study was made: the sessions in which its trials ran, and the commands that repeat it.
 //!
 //! Does not know the trials; those are part of the conclusion.
 
@@ -19,13 +19,24 @@ pub struct Session {
     pub machine: Machine,
 }
 
+/// The commands for a study. They do not depend on where they are typed, so that its documents are the same everywhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Commands {
+    /// The folder in which they work, as "the root of the repository".
+    pub folder: String,
+    /// Repeats the study.
+    pub repeat: String,
+    /// Makes its documents again from the saved trials.
+    pub report: String,
+}
+
 /// How a study and its document were made.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Provenance {
     /// Sessions, the first one first; none if they were not kept.
     pub sessions: Vec<Session>,
-    /// The command that repeats the study and its document.
-    pub command: Option<String>,
+    /// The commands that repeat the study and its documents.
+    pub commands: Option<Commands>,
     /// The folder of the pictures as a link from the document writes it; `None` leaves pictures out.
     pub plots: Option<String>,
 }

@@ -35,13 +35,15 @@ fn position(block: &Block, columns: usize, palette: Palette, lines: &mut Vec<Str
             lines.extend(points.iter().flat_map(|point| wrap_words("  - ", &clean::line(point), columns)));
         }
         Block::Table(found) => lines.extend(table(found, columns, palette)),
-        Block::Code(code) => lines.push(format!("  {}", clean::line(code))),
+        Block::Code(commands) => {
+            lines.extend(commands.iter().map(|command| format!("  {}", clean::line(command))));
+        }
         Block::Folded { inside, in_text: true, .. } => {
             for block in inside {
                 position(block, columns, palette, lines);
             }
         }
-        Block::Folded { .. } | Block::Picture { .. } => {}
+        Block::Folded { .. } | Block::Picture { .. } | Block::Links { .. } => {}
     }
 }
 
@@ -72,7 +74,8 @@ fn table(table: &Table, columns: usize, palette: Palette) -> Vec<String> {
 /// One row as a paragraph: its first cell, and below it every other with its name.
 fn apart(table: &Table, row: &[String], used: &[usize], columns: usize, palette: Palette) -> Vec<String> {
     let Some((first, rest)) = used.split_first() else { return Vec::new() };
-    let mut lines = vec![format!("  {}", palette.paint(Tone::Strong, &clean::line(&row[*first])))];
+    let begin = wrap_words("  ", &clean::line(&row[*first]), columns);
+    let mut lines: Vec<String> = begin.iter().map(|line| palette.paint(Tone::Strong, line)).collect();
     for column in rest.iter().filter(|column| !row[**column].is_empty()) {
         let name = format!("    {}: ", table.columns[*column]);
         lines.extend(wrap_words(&name, &clean::line(&row[*column]), columns));

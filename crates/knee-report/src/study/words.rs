@@ -2,11 +2,11 @@
 //!
 //! Does not judge; every text here is that of a typed value of a conclusion.
 
-use knee_study::definition::Cell;
+use knee_study::definition::{Cell, Expectation, Test};
 use knee_study::estimand::{Censored, Missing};
 use knee_study::metric::{Metric, Unit};
 use knee_study::statistics::verdict::Verdict;
-use knee_study::study::{Absence, Basis, ClaimResult, ClaimVerdict, ClaimedSize, Effect, Estimate, Reason};
+use knee_study::study::{Absence, Basis, ClaimResult, ClaimVerdict, Effect, Estimate, Reason};
 
 use super::value;
 use crate::number;
@@ -26,17 +26,27 @@ pub const fn verdict(metric: Metric, verdict: Verdict) -> &'static str {
     }
 }
 
-/// The verdict of an effect, with what must stand beside it wherever it is shown.
+/// The verdict of an effect, with what must stand beside it wherever it is shown. A difference that is certain and
+/// smaller than the margin is not called `same`.
 pub fn verdict_of(effect: &Effect) -> String {
     let word = verdict(effect.metric, effect.verdict);
+    let margin = || format!("less than the margin of {}", value::unsigned(effect.metric, effect.margin));
+    if effect.verdict == Verdict::Same && effect.change.is_some_and(excludes_none) {
+        return margin();
+    }
     let beside = effect.reasons.iter().find_map(|reason| match reason {
         Reason::NotLarge { change } => {
             Some(format!(", no change of {} or more", value::unsigned(effect.metric, *change)))
         }
-        Reason::WithinMargin => Some(", within the margin".to_owned()),
+        Reason::WithinMargin => Some(format!(", {}", margin())),
         _ => None,
     });
     format!("{word}{}", beside.unwrap_or_default())
+}
+
+/// Whether all of an interval lies on one side of no change.
+fn excludes_none(change: Estimate) -> bool {
+    change.low.is_some_and(|low| low > 0.0) || change.high.is_some_and(|high| high < 0.0)
 }
 
 /// An effect in a sentence: `goodput, checked vs simple, redis: -4.8 % (95 % CI -27.1 % to +24.4 %, 8 blocks),
@@ -54,6 +64,20 @@ pub fn result(effect: &Effect, level: f64) -> String {
     let change = value::estimate(effect.metric, change, level, effect.n_blocks);
     let needed = effect.blocks_needed.map_or_else(String::new, |blocks| format!("; ~{blocks} blocks needed"));
     format!("{change}, {}{needed}", verdict_of(effect))
+}
+
+/// The change of an effect by its metric, with the interval and the verdict: `39.3× goodput (95 % CI 35.7× to 43.1×, 8
+/// blocks), faster`.
+pub fn amount(effect: &Effect, level: f64) -> String {
+    let Some(change) = &effect.change else { return result(effect, level) };
+    let written = value::estimate(effect.metric, change, level, effect.n_blocks);
+    let verdict = verdict_of(effect);
+    match written.split_once(' ') {
+        Some((factor, interval)) if factor.ends_with('×') => {
+            format!("{factor} {} {interval}, {verdict}", effect.metric)
+        }
+        _ => format!("{} {written}, {verdict}", effect.metric),
+    }
 }
 
 /// Both sides of an effect: `best vs stock, index`.
@@ -146,46 +170,84 @@ pub const fn claim(verdict: ClaimVerdict) -> &'static str {
     }
 }
 
-/// Why a claim has its result, with the figures.
-pub fn why(claim: &ClaimResult, level: f64) -> String {
-    match &claim.basis {
-        Basis::Untestable { reason } => reason.clone(),
-        Basis::OtherHardware { metric } => format!("{metric} of another machine"),
-        Basis::NoValidTrial { cell, absence } => format!("{}: {}", of(cell), self::absence(absence)),
-        Basis::Missing { metric, cells, missing } => {
-            let cells: Vec<String> = cells.iter().map(of).collect();
-            format!("{}: {}", cells.join(" and "), missing_of(*metric, missing))
+/// What a claim states, in the terms of its test: `goodput: faster, 5.65× or more`.
+pub fn claimed(test: &Test) -> String {
+    match test {
+        Test::Untestable(_) => value::UNKNOWN.to_owned(),
+        Test::Comparison { metric, expect, at_least, .. } => {
+            let factor =
+                at_least.map_or_else(String::new, |least| format!(", {} or more", value::factor(least)));
+            format!("{metric}: {}{factor}", expectation(*metric, *expect))
         }
-        Basis::Change { from, to, metric, change, n_blocks, effect, claimed, blocks_needed } => {
-            let change = value::estimate(*metric, change, level, *n_blocks);
-            let word = verdict(*metric, *effect);
-            let claimed = claimed.as_ref().map_or_else(String::new, |claimed| size(*metric, claimed));
-            let needed =
-                blocks_needed.map_or_else(String::new, |blocks| format!("; ~{blocks} blocks needed"));
-            format!("{metric}, {}: {change}, {word}{claimed}{needed}", sides(from, to))
-        }
-        Basis::Level { cell, metric, level: found, at_least, n_blocks, below, above, testable } => {
+        Test::Change { metric, change, .. } => format!("{metric}: {}", value::change(*metric, *change)),
+        Test::Bound { metric, below, above, .. } => {
             let bounds = [("below", below), ("above", above)].map(|(word, bound)| {
                 bound.map(|bound| format!("{word} {}", value::figure(*metric, bound))).unwrap_or_default()
             });
             let bounds: Vec<&str> =
                 bounds.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
-            let why = testable.as_ref().map_or_else(String::new, |why| format!("; comparable: {why}"));
-            let found = self::level(*metric, found, *at_least, *n_blocks);
-            format!("{metric}, {}: {found}; claimed: {}{why}", of(cell), bounds.join(" and "))
+            format!("{metric}: {}", bounds.join(" and "))
         }
-        Basis::Counted { cell, limit, above, of: all, at_most } => {
+    }
+}
+
+const fn expectation(metric: Metric, expect: Expectation) -> &'static str {
+    match expect {
+        Expectation::Faster => verdict(metric, Verdict::Better),
+        Expectation::Slower => verdict(metric, Verdict::Worse),
+        Expectation::More => "more",
+        Expectation::Less => "less",
+        Expectation::Same => "same",
+    }
+}
+
+/// What was measured of a claim, with its interval in brackets; `effect` is the comparison that it is about.
+pub fn measured(claim: &ClaimResult, effect: Option<&Effect>) -> String {
+    let bracketed = |ends: Option<String>| ends.map_or_else(String::new, |ends| format!(" [{ends}]"));
+    match &claim.basis {
+        Basis::Change { metric, change, effect: verdict, .. } => {
+            let ends = bracketed(value::ends(*metric, change));
+            let word = effect.map_or_else(|| self::verdict(*metric, *verdict).to_owned(), verdict_of);
+            format!("{metric}: {}{ends}, {word}", value::change(*metric, change.estimate))
+        }
+        Basis::Level { metric, level, at_least, n_blocks, .. } => {
+            let written = |end: Option<f64>| end.map_or("?".to_owned(), |end| value::figure(*metric, end));
+            let ends = (*n_blocks > 1).then(|| format!("{} to {}", written(level.low), written(level.high)));
+            let least = if *at_least { "≥ " } else { "" };
+            format!("{metric}: {least}{}{}", written(Some(level.estimate)), bracketed(ends))
+        }
+        Basis::Counted { limit, above, of: all, at_most, .. } => {
             let limit = value::figure(Metric::Max, *limit);
             let all = number::count(*all);
-            let found = match above {
-                0 => format!("none of {all} requests above {limit} (at most {})", value::percent(*at_most)),
+            match above {
+                0 => format!("none of {all} requests above {limit} [at most {}]", value::percent(*at_most)),
                 above => {
                     format!("{} of {all} requests above {limit}, or without success", number::count(*above))
                 }
-            };
-            format!("{}: {found}", of(cell))
+            }
         }
+        Basis::Untestable { .. }
+        | Basis::OtherHardware { .. }
+        | Basis::NoValidTrial { .. }
+        | Basis::Missing { .. } => value::UNKNOWN.to_owned(),
     }
+}
+
+/// The verdict on a claim, with the reason if nothing was measured, and what would decide it.
+pub fn judged(claim: &ClaimResult) -> String {
+    let word = self::claim(claim.verdict);
+    let beside = match &claim.basis {
+        Basis::Untestable { reason } => Some(reason.clone()),
+        Basis::OtherHardware { .. } => Some("a figure of another machine".to_owned()),
+        Basis::NoValidTrial { cell, absence } => Some(format!("{}: {}", of(cell), self::absence(absence))),
+        Basis::Missing { metric, missing, .. } => Some(missing_of(*metric, missing)),
+        Basis::Change { blocks_needed, .. } => {
+            blocks_needed.map(|blocks| format!("~{blocks} blocks would decide"))
+        }
+        Basis::Level { n_blocks: 0 | 1, .. } => Some("a verdict needs 2 blocks".to_owned()),
+        Basis::Level { .. } | Basis::Counted { .. } => None,
+    };
+    beside.map_or_else(|| word.to_owned(), |beside| format!("{word}: {beside}"))
 }
 
 fn of(cell: &Cell) -> String {
@@ -204,27 +266,4 @@ fn absence(absence: &Absence) -> String {
             format!("no valid trial: {} suspect", value::count(*trials, "trial"))
         }
     }
-}
-
-fn size(metric: Metric, claimed: &ClaimedSize) -> String {
-    match claimed {
-        ClaimedSize::AtLeast(factor) => format!("; claimed: {} or more", value::factor(*factor)),
-        ClaimedSize::About { change, within } => {
-            let within = value::either_way(metric, *within);
-            format!("; claimed: {} {within}", value::change(metric, *change))
-        }
-    }
-}
-
-/// A figure with its interval.
-fn level(metric: Metric, level: &Estimate, at_least: bool, n_blocks: usize) -> String {
-    let written = |value: Option<f64>| value.map_or("?".to_owned(), |value| value::figure(metric, value));
-    let least = if at_least { "at least " } else { "" };
-    let blocks = value::count(n_blocks, "block");
-    let interval = if n_blocks < 2 {
-        format!("{blocks}; a verdict needs 2")
-    } else {
-        format!("95 % CI {} to {}, {blocks}", written(level.low), written(level.high))
-    };
-    format!("{least}{} ({interval})", written(Some(level.estimate)))
 }

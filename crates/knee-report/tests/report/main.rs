@@ -14,6 +14,8 @@ mod laws;
 
 mod locust;
 
+mod results;
+
 mod oha;
 
 mod sweep;

@@ -6,7 +6,10 @@ use knee_core::record::{Build, Machine};
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 use knee_report::study::plot::{self, PlotKind};
-use knee_report::study::{BEGIN, Document, END, Provenance, Session, json, markdown, text, within};
+use knee_report::study::{
+    Commands, Document, Provenance, Session, UnclearMarkers, claims_begin, json, markdown, summary, text,
+    with_claims,
+};
 use knee_report::text::Palette;
 use knee_study::definition::Definition;
 use knee_study::metric::Metric;
@@ -130,7 +133,11 @@ fn made() -> Provenance {
     };
     Provenance {
         sessions: vec![session(0, 0), session(7, 3)],
-        command: Some("knee study . --output-format md -o README.md --plots plots".to_owned()),
+        commands: Some(Commands {
+            folder: "the root of the repository".to_owned(),
+            repeat: "knee study labs/lock".to_owned(),
+            report: "knee study labs/lock --report-only".to_owned(),
+        }),
         plots: Some("plots".to_owned()),
     }
 }
@@ -142,13 +149,13 @@ fn document() -> Document {
 }
 
 #[test]
-fn a_terminal_shows_claims_first_then_what_they_rest_on() {
+fn a_terminal_shows_the_answer_first_then_what_it_rests_on() {
     let document = document();
     insta::assert_snapshot!(text(&document, 100, Palette::None));
 }
 
 #[test]
-fn markdown_has_the_same_and_every_trial() {
+fn markdown_has_the_same_with_one_picture_and_the_commands() {
     let document = document();
     let text = markdown(&document);
     insta::assert_snapshot!(text);
@@ -238,11 +245,9 @@ metrics = ["p50"]
 fn pictures_show_every_variant_and_comparison_with_their_words() {
     let plots = plot::all(&conclusion());
     let names: Vec<&str> = plots.iter().map(|plot| plot.file.as_str()).collect();
-    assert_eq!(names, ["timeline-list.svg", "effects-list.svg", "effects-list-2.svg"]);
-    for plot in &plots {
-        assert!(plot.svg.starts_with("<svg") && plot.svg.trim_end().ends_with("</svg>"), "{}", plot.file);
-    }
-    let (timeline, effects) = (&plots[0].svg, &plots[1].svg);
+    assert_eq!(names, ["primary.svg", "timeline-list.svg", "effects-list.svg", "effects-list-2.svg"]);
+    let (primary, timeline, effects) = (&plots[0].svg, &plots[1].svg, &plots[2].svg);
+    assert!(primary.contains("list: each step") && primary.contains("+24.6 %"), "{primary}");
     for words in ["stock", "fine", "2,000/s", "10.0 ms", "requests/s", "less is better", "×0.92"] {
         assert!(timeline.contains(words), "the timeline lacks {words}");
     }
@@ -251,6 +256,27 @@ fn pictures_show_every_variant_and_comparison_with_their_words() {
     }
     // Two published figures of p50, none of the rate: an outline and a white inside each.
     assert_eq!(timeline.matches("<polygon").count(), 2, "a diamond for each published figure");
+}
+
+#[test]
+fn pictures_have_letters_of_12_pixels_a_description_and_colours_for_dark_pages() {
+    for plot in plot::all(&conclusion()).iter().chain(&plot::all(&grown())) {
+        let (file, svg) = (&plot.file, &plot.svg);
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{file}");
+        assert!(svg.contains("role=\"img\">\n<title>") && svg.contains("</title>\n<desc>"), "{file}");
+        let described = svg.split_once("<desc>").unwrap().1.split_once("</desc>").unwrap().0;
+        assert!(described.contains("stock"), "{file}: {described}");
+        assert!(svg.contains("@media (prefers-color-scheme: dark)"), "{file}");
+        for size in svg.split("font-size=\"").skip(1) {
+            let size: f64 = size.split_once('"').unwrap().0.parse().unwrap();
+            assert!(size > 11.99, "{file}: letters of {size} pixels");
+        }
+        let style = svg.split_once("<style>").unwrap().1.split_once("</style>").unwrap();
+        for color in style.1.split("=\"#").skip(1) {
+            let color = &color[..6];
+            assert!(style.0.contains(color), "{file}: #{color} has no colour on a dark page");
+        }
+    }
 }
 
 #[test]
@@ -269,7 +295,7 @@ fn a_document_of_growth_says_first_whose_figures_grow() {
     let conclusion = grown();
     let text = markdown(&Document::of(&conclusion, &made(), &plot::all(&conclusion)));
     let sentence = "Growth of p50, list, from 1,000 to 8,000 (exponent): stock sublinear (0.50).";
-    assert!(text.contains(sentence) && !text.contains("Nothing was compared"), "{text}");
+    assert!(text.starts_with(&format!("# Is it the lock?\n\n**{sentence}**\n")), "{text}");
 }
 
 /// A lock that always matters, a cache that does so while the lock is coarse, pooled connections that do so once it is
@@ -321,7 +347,7 @@ fn an_ablation_says_first_which_switches_carry_the_best_variant_and_which_come_a
     let text = markdown(&Document::of(&ablated(), &Provenance::default(), &[]));
     let sentence = "Switches, p50, list: faster alone and as the last step: lock; faster alone only: cache; \
                     faster as the last step only: pool; no effect shown: 1.";
-    assert!(text.contains(sentence), "{text}");
+    assert!(text.replace("\n  ", " ").contains(sentence), "{text}");
     let rows = |name: &str| text.find(&format!("\n| {name} = ")).unwrap();
     assert!(text.contains("| switch | p50, alone on stock | p50, as the last step to best |"), "{text}");
     assert!(rows("lock") < rows("pool"), "what the best variant would miss most is first");
@@ -354,7 +380,7 @@ fn what_others_wrote_cannot_break_out_of_a_picture_or_a_name_of_a_file() {
         study.record_result(&trial, TrialResult::Measured(measured)).unwrap();
     }
     let plots = plot::all(&study.conclude());
-    assert_eq!(plots.len(), 2);
+    assert_eq!(plots.len(), 3);
     for plot in plots {
         assert!(!plot.file.contains('/') && !plot.file.contains(".."), "{}", plot.file);
         assert!(!plot.svg.contains("<script>"), "{}", plot.file);
@@ -390,20 +416,28 @@ fn unknown_figures_are_reported_as_unknown() {
 }
 
 #[test]
-fn results_take_their_place_in_a_file_and_leave_the_rest_as_it_is() {
-    let before = format!("# Mine\n\nBy hand.\n\n{BEGIN}\nold\n{END}\n\nBelow, `{BEGIN}` is named.\n");
-    let once = within(&before, &document()).unwrap();
-    assert!(
-        once.starts_with(&format!("# Mine\n\nBy hand.\n\n{BEGIN}\n\nWhat did the lock cost?\n")),
-        "{once}"
-    );
-    assert!(once.ends_with(&format!("\n{END}\n\nBelow, `{BEGIN}` is named.\n")), "{once}");
-    assert!(!once.contains("\nold\n") && once.contains("\n### Published claims\n"), "{once}");
-    assert_eq!(within(&once, &document()).unwrap(), once, "made again it is the same");
-    for unclear in
-        ["", BEGIN, END, "a\n", &format!("{END}\n{BEGIN}\n"), &format!("{BEGIN}\n{BEGIN}\n{END}\n")]
-    {
-        assert_eq!(within(unclear, &document()), None, "{unclear:?}");
+fn claims_take_their_place_in_a_file_and_the_rest_stays_as_it_is() {
+    let (begin, end) = (claims_begin(""), "<!-- /knee:claims -->");
+    let table = summary(&conclusion(), "RESULTS.md");
+    let before = format!("# Mine\n\nBy hand.\n\n{begin}\nold\n{end}\n\nBelow, `{begin}` is named.\n");
+    let once = with_claims(&before, &begin, &table).unwrap().unwrap();
+    assert!(once.starts_with(&format!("# Mine\n\nBy hand.\n\n{begin}\n\n| published statement |")), "{once}");
+    assert!(once.ends_with(&format!("\n{end}\n\nBelow, `{begin}` is named.\n")), "{once}");
+    assert!(!once.contains("\nold\n") && once.contains("(RESULTS.md)"), "{once}");
+    assert_eq!(with_claims(&once, &begin, &table).unwrap().unwrap(), once, "made again it is the same");
+    assert_eq!(with_claims("a\n", &begin, &table), Ok(None), "a file without markers is no mistake");
+    let other = claims_begin("growth");
+    assert_eq!(with_claims(&before, &other, &table), Ok(None), "the table of another study");
+    let two = format!("{begin}\n{end}\nbetween\n{other}\nold\n{end}\n");
+    let filled = with_claims(&two, &other, &table).unwrap().unwrap();
+    assert!(filled.starts_with(&format!("{begin}\n{end}\nbetween\n{other}\n\n|")), "{filled}");
+    for unclear in [
+        format!("{begin}\n"),
+        format!("{end}\n{begin}\n"),
+        format!("{begin}\n{end}\n{begin}\n{end}\n"),
+        format!("{begin}\n{other}\n{end}\n"),
+    ] {
+        assert_eq!(with_claims(&unclear, &begin, &table), Err(UnclearMarkers), "{unclear}");
     }
 }
 
@@ -412,23 +446,32 @@ fn the_first_sentence_is_the_decisive_comparison_and_the_next_says_how_far_to_tr
     let mut conclusion = conclusion();
     let first = |conclusion: &Conclusion| {
         let text = markdown(&Document::of(conclusion, &made(), &[]));
-        text.lines().filter(|line| !line.is_empty()).skip(2).take(2).map(str::to_owned).collect::<Vec<_>>()
+        text.lines().filter(|line| !line.is_empty()).skip(1).take(4).map(str::to_owned).collect::<Vec<_>>()
     };
     let lines = first(&conclusion);
-    assert!(lines[0].starts_with("**goodput, fine vs stock, list: +24."), "{lines:?}");
-    assert!(lines[0].contains("95 % CI") && lines[0].contains("7 blocks), faster"), "{lines:?}");
-    // Block 5 of stock is invalid.
-    assert_eq!(
-        lines[1],
-        "- ⚠ Data: 16 trials: 15 valid, 0 suspect, 1 invalid; most frequent warning: lag (1)."
+    assert!(
+        lines[0].starts_with("**fine (a lock for each \\| post) vs stock, list: goodput +24."),
+        "{lines:?}"
     );
-    for entry in &mut conclusion.trials {
-        if let TrialResult::Measured(measured) = &mut entry.result {
-            measured.validity = Validity::Valid;
+    assert!(lines[0].contains("95 % CI") && lines[0].ends_with("7 blocks), faster.**"), "{lines:?}");
+    // Block 5 of stock is invalid.
+    let trust =
+        "- ⚠ 16 trials: 15 valid, 0 suspect, 1 invalid. Most frequent reason, in 1: \\[lag\\]: When requests";
+    assert!(lines[1].starts_with(trust), "{lines:?}");
+    let set = |conclusion: &mut Conclusion, validity: Validity| {
+        for entry in &mut conclusion.trials {
+            if let TrialResult::Measured(measured) = &mut entry.result {
+                measured.validity = validity;
+            }
         }
-    }
+    };
+    set(&mut conclusion, Validity::Valid);
     conclusion.totals.valid = 16;
     assert_eq!(first(&conclusion)[1], "- All 16 trials are valid.");
+    set(&mut conclusion, Validity::Suspect);
+    (conclusion.totals.valid, conclusion.totals.suspect) = (0, 16);
+    let said = "**No trial is valid (16 suspect): what follows can be the doing of this machine.";
+    assert!(first(&conclusion)[0].starts_with(said), "{:?}", first(&conclusion));
 }
 
 #[test]
@@ -440,8 +483,9 @@ fn published_claims_and_goals_are_two_tables_and_a_changed_one_is_marked() {
     let text = markdown(&Document::of(&study.conclude(), &made(), &[]));
     let (published, goals) = (text.find("## Published claims").unwrap(), text.find("## Goals").unwrap());
     let at = |row: &str| text.find(row).unwrap_or_else(|| panic!("{row}: {text}"));
-    assert!(published < at("| C1 |") && at("| C1 |") < goals && goals < at("| C2 |"), "{text}");
-    assert!(text.contains("the lock was the problem (changed after the data of 2026-11-18)"), "{text}");
+    let first = "| the lock was the problem (changed after the data of 2026-11-18) | p50: faster |";
+    let second = "| it doubles the rate | goodput: faster, 2.00× or more |";
+    assert!(published < at(first) && at(first) < goals && goals < at(second), "{text}");
     assert!(text.contains("2 published claims: 1 open, 1 not testable here."), "{text}");
     assert!(text.contains("1 goal: 1 open."), "{text}");
 }

@@ -20,8 +20,10 @@ pub(super) fn claims(raw: BTreeMap<Text, raw::Claim>, known: &Known, finder: &mu
             finder.note(raw.text.span(), format!("claim `{}` has no text", id.get_ref()), "");
         }
         let (text, goal) = (raw.text.get_ref().clone(), raw.goal.unwrap_or(false));
+        let words = |text: &Option<Text>| text.as_ref().map(|text| text.get_ref().trim().to_owned());
+        let (published, like_for_like) = (words(&raw.published), words(&raw.like_for_like));
         if let Some(test) = test(&id, raw, known, finder) {
-            claims.push(Claim { id: id.into_inner(), text, goal, test });
+            claims.push(Claim { id: id.into_inner(), text, goal, published, like_for_like, test });
         }
     }
     claims

@@ -18,6 +18,8 @@ pub(super) struct Document {
     pub question: Option<String>,
     pub source: Option<String>,
     #[serde(default)]
+    pub claims_in: Vec<String>,
+    #[serde(default)]
     pub service: BTreeMap<String, fixture::Service>,
     #[serde(default)]
     pub postgres: BTreeMap<String, fixture::Postgres>,
@@ -129,6 +131,8 @@ pub(super) struct Claim {
     pub within: Option<Spanned<fixture::Setting>>,
     pub testable: Option<Text>,
     pub goal: Option<bool>,
+    pub published: Option<Text>,
+    pub like_for_like: Option<Text>,
     pub below: Option<Spanned<fixture::Setting>>,
     pub above: Option<Spanned<fixture::Setting>>,
 }

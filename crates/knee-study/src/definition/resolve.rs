@@ -50,6 +50,7 @@ pub(super) fn definition(
         title: document.title.into_inner(),
         question: document.question,
         source: document.source,
+        claims_in: document.claims_in,
         fixture: known.fixture,
         switches: known.switches,
         variants,

@@ -123,6 +123,17 @@ fn a_study_is_read_with_every_name_resolved() {
 }
 
 #[test]
+fn a_claim_can_give_its_published_figure_and_say_whether_the_test_is_like_for_like() {
+    let words =
+        "at_least = \"2x\"\npublished = \"41/s to 84/s\"\nlike_for_like = \"no: two cores instead of ten\"";
+    let study = read(&STUDY.replace("at_least = \"2x\"", words)).unwrap();
+    let claim = &study.claims[1];
+    assert_eq!(claim.published.as_deref(), Some("41/s to 84/s"));
+    assert_eq!(claim.like_for_like.as_deref(), Some("no: two cores instead of ten"));
+    assert_eq!((&study.claims[0].published, &study.claims[0].like_for_like), (&None, &None));
+}
+
+#[test]
 fn every_mistake_is_named_with_its_line_and_column() {
     let table = [
         ("extends = \"stock\"", "extends = \"stok\"", "there is no variant `stok`, study.toml:26:11"),

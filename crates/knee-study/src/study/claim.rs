@@ -41,6 +41,16 @@ pub struct ClaimResult {
     pub text: String,
     /// Whether it is a goal of this study; otherwise it was published.
     pub goal: bool,
+    /// The published figure in the words of the study, if it gives it.
+    pub published: Option<String>,
+    /// Whether the test compares what was published, in the words of the study, if it says so.
+    pub like_for_like: Option<String>,
+    /// What would confirm it.
+    pub test: Test,
+    /// Trials of the variants and workloads that it is about.
+    pub trials: usize,
+    /// Those that are valid.
+    pub valid: usize,
     /// What became of it.
     pub verdict: ClaimVerdict,
     /// Why, with the figures.
@@ -200,10 +210,17 @@ fn judged(study: &Study, usable: &UsableTrials<'_>, effects: &[Effect], claim: &
         (Test::Comparison { .. } | Test::Change { .. }, None) => compared(effects, &claim.test),
     };
     let changed_after = study.changed_claims().get(&claim.id).copied();
+    let cells = claim.test.cells();
+    let about = || study.entries.iter().filter(|entry| cells.iter().any(|cell| entry.trial.is_of(cell)));
     ClaimResult {
         id: claim.id.clone(),
         text: claim.text.clone(),
         goal: claim.goal,
+        published: claim.published.clone(),
+        like_for_like: claim.like_for_like.clone(),
+        test: claim.test.clone(),
+        trials: about().count(),
+        valid: about().filter(|entry| entry.is_valid()).count(),
         verdict,
         basis,
         changed_after,

@@ -612,6 +612,7 @@ fn a_claim_is_open_where_every_trial_of_a_variant_is_suspect() {
     );
     let claim = &conclusion.claims[0];
     assert_eq!(claim.verdict, ClaimVerdict::Open);
+    assert_eq!((claim.valid, claim.trials), (10, 20), "those of stock");
     let Basis::NoValidTrial { cell, absence: Absence::AllSuspect { trials: 10 } } = &claim.basis else {
         panic!("{claim:?}")
     };

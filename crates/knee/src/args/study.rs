@@ -32,7 +32,7 @@ Examples:
   knee study labs/lorem-news --variant stock --variant enhanced
   knee study labs/lorem-news --resume
   knee study labs/lorem-news --up stock            start it and look at it
-  knee study labs/lorem-news --output-format md -o README.md --plots plots
+  knee study labs/lorem-news --report-only
   knee study labs/lorem-news --report-only --output-format json";
 
 /// Which trials of a study run.
@@ -52,8 +52,8 @@ pub struct ExtentFlags {
     /// Continue a stopped study with its saved trials
     #[arg(long)]
     pub resume: bool,
-    /// Report on saved trials; start and run nothing
-    #[arg(long, conflicts_with_all = ["quick", "variants", "blocks", "resume", "aa", "dry_run"])]
+    /// Write the documents again from saved trials; start and run nothing
+    #[arg(long, conflicts_with_all = ["resume", "dry_run"])]
     pub report_only: bool,
     /// Run only an A/A test of this variant
     #[arg(long, value_name = "VARIANT", conflicts_with_all = ["variants", "resume"])]
@@ -73,14 +73,13 @@ pub struct ExtentFlags {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub struct StudyOutputFlags {
-    /// Write the result to a file instead of stdout; with Markdown, replace only the text between
-    /// <!-- results: begin --> and <!-- results: end -->
+    /// Write the result to a file instead of stdout
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Result format [default: text]
     #[arg(long, alias = "format", value_name = "FORMAT", value_enum)]
     pub output_format: Option<StudyFormat>,
-    /// Draw timeline, effects and growth as SVG files in this folder
+    /// Draw the pictures in this folder too
     #[arg(long, value_name = "FOLDER")]
     pub plots: Option<PathBuf>,
     /// Do not print each trial

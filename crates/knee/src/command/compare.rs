@@ -113,8 +113,9 @@ pub(super) fn drive(
     let mut progress = Progress::new(narrate, quiet, interrupted);
     let mut observe = |event: knee_driver::Event<'_>| progress.report(&event);
     let _presence = Presence::of_series(control, narrate);
-    let fault = run_unsaved(study, Box::new(driver), control, &mut observe).map_err(driver_failed)?;
-    Ok(fault.map(driver_failed))
+    let fault = run_unsaved(study, Box::new(driver), control, &mut observe);
+    progress.explain();
+    Ok(fault.map_err(driver_failed)?.map(driver_failed))
 }
 
 /// A document as text or Markdown.

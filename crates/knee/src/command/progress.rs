@@ -2,13 +2,14 @@
 //!
 //! Does not write the result.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use knee_core::fixture::division::Division;
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 use knee_driver::{Event, Spans};
-use knee_report::{number, study};
+use knee_report::number;
+use knee_report::study::{self, cause};
 use knee_study::metric::Metric;
 use knee_study::sizing::Size;
 use knee_study::study::{Study, Trial, TrialResult};
@@ -41,7 +42,8 @@ fn load_time(study: &Study) -> Nanos {
     Nanos(study.planned().map(time).sum())
 }
 
-/// Reports each trial when it ends, in one line. Reports the output of a failed service once per failure.
+/// Reports each trial when it ends, in one short line with the codes of its warnings. Reports the output of a failed
+/// service once per failure, and the meaning of the codes once at the end.
 pub struct Progress {
     narrate: fn(&str),
     /// No line per trial.
@@ -50,18 +52,34 @@ pub struct Progress {
     interrupted: &'static str,
     /// Failures whose output was already shown.
     shown: BTreeSet<(String, String)>,
+    /// Trials by the code of a warning.
+    codes: BTreeMap<String, usize>,
 }
 
 impl Progress {
     /// Reports to `narrate`.
     pub fn new(narrate: fn(&str), quiet: bool, interrupted: &'static str) -> Self {
-        Self { narrate, quiet, interrupted, shown: BTreeSet::new() }
+        Self { narrate, quiet, interrupted, shown: BTreeSet::new(), codes: BTreeMap::new() }
+    }
+
+    /// Reports once what the codes of the trials mean, the most frequent first.
+    pub fn explain(&self) {
+        let mut codes: Vec<(&String, &usize)> = self.codes.iter().filter(|_| !self.quiet).collect();
+        codes.sort_by_key(|(_, trials)| std::cmp::Reverse(**trials));
+        for (code, trials) in codes {
+            let trials = if *trials == 1 { "1 trial".to_owned() } else { format!("{trials} trials") };
+            let cause = cause(code).map_or_else(String::new, |cause| format!(": {cause}"));
+            (self.narrate)(&format!("[{code}] in {trials}{cause}; see `knee explain {code}`"));
+        }
     }
 
     /// Reports one event.
     pub fn report(&mut self, event: &Event<'_>) {
         match event {
             Event::Trial { trial, result, output, left, time_left } => {
+                for code in codes(result) {
+                    *self.codes.entry(code.to_owned()).or_default() += 1;
+                }
                 if !self.quiet {
                     (self.narrate)(&line(trial, result, *left, *time_left));
                 }
@@ -152,11 +170,18 @@ fn outcome_of(result: &TrialResult) -> String {
     let errors = figure(Metric::Errors).filter(|share| *share > 0.0);
     let errors = errors.map(|share| format!("{:.1} % errors", share * 100.0));
     let validity = (measured.validity != Validity::Valid).then(|| {
-        let warning = measured.warnings.first().map_or("", |warning| warning.message.as_str());
-        format!("{}: {warning}", measured.validity.name())
+        let codes: Vec<&str> = codes(result).into_iter().collect();
+        let codes = if codes.is_empty() { String::new() } else { format!(" [{}]", codes.join(", ")) };
+        format!("{}{codes}", measured.validity.name())
     });
     let parts: Vec<String> = [rate, middle, errors, validity].into_iter().flatten().collect();
     on_one_line(&parts.join(", "))
+}
+
+/// The codes of a trial's warnings, each once.
+fn codes(result: &TrialResult) -> BTreeSet<&str> {
+    let TrialResult::Measured(measured) = result else { return BTreeSet::new() };
+    measured.warnings.iter().map(|warning| warning.code.as_str()).filter(|code| !code.is_empty()).collect()
 }
 
 fn first_line(text: &str) -> String {

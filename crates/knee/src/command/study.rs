@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use knee_driver::saved::Packed;
 use knee_driver::study::{self as driver, Start};
 use knee_engine::control::{Control, Request};
 use knee_report::study::Session;
@@ -22,11 +23,14 @@ use crate::signals;
 
 mod document;
 
+mod folder;
+
 mod source;
 
 mod up;
 
 use document::Writer;
+use folder::StudyFolder;
 use source::Declared;
 
 /// The file that declares a study.
@@ -56,7 +60,9 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         }
         return Ok(Exit::Ok);
     }
+    let place = StudyFolder::of(&folder, study.options(), &study.definition().claims_in);
     let mut writer = Writer::open(args, color).map_err(refused)?;
+    place.check().map_err(refused)?;
     // Before the saved trials are read: another study in the folder would add to them.
     let lock =
         (!args.extent.report_only).then(|| driver::lock(&folder)).transpose().map_err(driver_failed)?;
@@ -65,9 +71,35 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     if lock.is_some() && !study.is_over() {
         measure(&mut study, &mut sessions, &folder, &control, args.output.quiet, narrate)?;
     }
+    let packed = driver::pack(&study, &sessions, &folder);
     let conclusion = study.conclude();
-    writer.write(&conclusion, study.options(), sessions).map_err(failed)?;
+    writer.write(&conclusion, &place, &sessions).map_err(failed)?;
+    match packed.map_err(driver_failed) {
+        Ok(Packed::Unfinished(path)) => narrate(&unfinished(&path)),
+        Ok(packed) => {
+            if let Packed::In(path) = packed {
+                narrate(&format!("trials:  {}", shown(&path)));
+            }
+            place.write(&conclusion, &sessions, narrate).map_err(failed)?;
+        }
+        Err((problem, _)) if args.extent.report_only => narrate(&format!("note: {}", problem.what)),
+        Err(failure) => return Err(failure),
+    }
     Ok(exit_of(&conclusion, &control))
+}
+
+/// Why the documents of a study are not replaced.
+fn unfinished(path: &Path) -> String {
+    format!(
+        "note: this study was begun anew and is unfinished, so {} and the documents keep the one before; --resume \
+         continues, and removing this file lets the new one take its place",
+        shown(path)
+    )
+}
+
+/// A path in a message.
+fn shown(path: &Path) -> String {
+    on_one_line(&path.display().to_string())
 }
 
 /// Runs the trials that are left. An early end is an error only if there is no trial at all.
@@ -88,6 +120,7 @@ fn measure(
     let presence = Presence::of_series(control, narrate);
     let fault = driver::run(study, sessions, folder, build(), source, control, &mut observe);
     drop(presence);
+    progress.explain();
     match fault.map_err(driver_failed)?.map(driver_failed) {
         Some(fault) if study.entries().is_empty() => Err(fault),
         Some((problem, _)) => {
@@ -126,15 +159,15 @@ fn begin(
         share_cpus: extent.share_cpus,
     };
     let start = match (extent.report_only, extent.resume) {
-        (true, _) => Start::Saved,
-        (false, true) => Start::Resumed,
+        (true, _) if options == Options::default() => Start::Saved,
+        (true, _) | (false, true) => Start::Resumed,
         (false, false) => Start::New,
     };
-    // Saved trials have that of their own time.
+    // A study that continues has the noise floor of its first day.
     let noise = if start == Start::New { noise::of_this_machine(narrate) } else { None };
     let (study, sessions) =
         driver::begin(definition, options, start, noise, folder).map_err(driver_failed)?;
-    if start == Start::Resumed {
+    if extent.resume {
         narrate(&format!("continuing after {} saved trials", study.entries().len()));
     }
     Ok((study, sessions))

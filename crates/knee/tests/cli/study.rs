@@ -54,9 +54,20 @@ fn command(folder: &Path, flags: &[&str]) -> Command {
     command
 }
 
+/// The packed trials of a whole study, line by line.
+fn saved(folder: &Path) -> String {
+    let packed = fs::read(folder.join("trials.jsonl.zst")).unwrap();
+    String::from_utf8(zstd::decode_all(&packed[..]).unwrap()).unwrap()
+}
+
 fn trials(folder: &Path) -> usize {
-    let kept = fs::read_to_string(folder.join(".knee/trials.jsonl")).unwrap();
-    kept.lines().filter(|line| line.starts_with(r#"{"trial""#)).count()
+    saved(folder).lines().filter(|line| line.starts_with(r#"{"trial""#)).count()
+}
+
+/// Whether the store of the study's runs has a record of this name.
+fn is_saved(folder: &Path, record: &str) -> bool {
+    let series = fs::read_dir(folder.join("home/trials")).unwrap();
+    series.into_iter().any(|series| series.unwrap().path().join(record).is_file())
 }
 
 #[test]
@@ -78,7 +89,7 @@ fn every_trial_is_run_kept_and_shown_and_a_study_that_is_over_has_nothing_to_res
     for entry in entries {
         let measured = &entry["result"]["measured"];
         assert!(measured["requests"].as_u64().unwrap() > 0, "{entry:#}");
-        assert!(Path::new(measured["record"].as_str().unwrap()).is_file(), "{entry:#}");
+        assert!(is_saved(folder.path(), measured["record"].as_str().unwrap()), "{entry:#}");
         let own = &measured["figures"]["generator_cpu_per_request"]["value"];
         assert!(own.as_f64().unwrap() > 0.0, "{entry:#}");
         if cfg!(target_os = "linux") {
@@ -369,10 +380,12 @@ fn a_service_that_does_not_come_up_costs_its_variant_and_says_what_it_said() {
 
 /// Makes the kept trials count, which a build without optimizations calls invalid.
 fn let_trials_count(folder: &Path) {
-    let file = folder.join(".knee/trials.jsonl");
-    let kept = fs::read_to_string(&file).unwrap();
+    let kept = saved(folder);
     let valid = |line: &str| line.replace(r#""validity":"invalid""#, r#""validity":"valid""#) + "\n";
-    fs::write(&file, kept.lines().map(valid).collect::<String>()).unwrap();
+    // As a study leaves them that was killed.
+    fs::write(folder.join(".knee/trials.jsonl"), kept.lines().map(valid).collect::<String>())
+        .unwrap();
+    fs::remove_file(folder.join("trials.jsonl.zst")).unwrap();
 }
 
 /// How often a service was started that [`told_of_its_start`].
@@ -392,8 +405,145 @@ fn leaves_a_line_at_each_start(folder: &Path) {
     fs::write(&file, text.replace(command, &shell)).unwrap();
 }
 
+/// The documents of a study: the name and the bytes of each.
+fn documents(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files: Vec<_> =
+        fs::read_dir(folder.join("plots")).unwrap().map(|file| file.unwrap().path()).collect();
+    files.extend(["RESULTS.md", "README.md", "trials.jsonl.zst"].map(|name| folder.join(name)));
+    files.sort();
+    let name = |file: &Path| file.strip_prefix(folder).unwrap().display().to_string();
+    files.iter().map(|file| (name(file), fs::read(file).unwrap())).collect()
+}
+
+const MARKED: &str =
+    "# Two servers\n\nBy hand.\n\n<!-- knee:claims -->\nold\n<!-- /knee:claims -->\n\nBelow.\n";
+
+const CLAIM: &str = "\n[claims.quick]\ntext = \"red is quick\"\nvariant = \"red\"\nworkload = \"page\"\n\
+                     metric = \"p50\"\nbelow = \"9s\"\npublished = \"1 ms\"\nlike_for_like = \"no: another server\"\n";
+
 #[test]
-fn a_document_is_made_again_from_the_kept_trials_without_starting_anything() {
+fn every_document_is_the_same_bytes_again_in_a_fresh_clone_that_has_only_the_saved_trials() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    study_of_the_demo_server(folder);
+    let file = folder.join("study.toml");
+    fs::write(&file, fs::read_to_string(&file).unwrap() + CLAIM).unwrap();
+    fs::write(folder.join("README.md"), MARKED).unwrap();
+    let live = knee(folder, &["--blocks", "1", "--output-format", "json"]);
+    let first = knee(folder, &["--report-only", "--output-format", "json"]);
+    let told = String::from_utf8_lossy(&live.stderr).into_owned();
+    assert_eq!(live.stdout, first.stdout, "what was measured is what was saved: {told}");
+    let_trials_count(folder);
+    let first = knee(folder, &["--report-only", "--output-format", "json"]);
+    let readme = fs::read_to_string(folder.join("README.md")).unwrap();
+    assert!(
+        readme.starts_with("# Two servers\n\nBy hand.\n\n<!-- knee:claims -->\n\n| published"),
+        "{told}{readme}"
+    );
+    assert!(
+        readme.contains("| red is quick | 1 ms |") && readme.contains("| no: another server |"),
+        "{readme}"
+    );
+    assert!(
+        readme.ends_with("\n<!-- /knee:claims -->\n\nBelow.\n") && !readme.contains("\nold\n"),
+        "{readme}"
+    );
+    let results = fs::read_to_string(folder.join("RESULTS.md")).unwrap();
+    assert!(results.lines().count() <= 200, "{results}");
+    assert!(results.contains("\nknee study . --blocks 1 --report-only\n"), "{results}");
+
+    // The clone has no `.knee` and none of the documents. Its program has a home of its own.
+    let clone = tempfile::tempdir().unwrap();
+    let clone = clone.path();
+    for name in ["study.toml", "trials.jsonl.zst"] {
+        fs::copy(folder.join(name), clone.join(name)).unwrap();
+    }
+    fs::write(clone.join("README.md"), MARKED).unwrap();
+    let again = knee(clone, &["--report-only", "--output-format", "json"]);
+    let told = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert_eq!(first.stdout, again.stdout, "the JSON: {told}");
+    assert_eq!(documents(folder), documents(clone), "{told}");
+    assert!(!clone.join("home").exists() && !clone.join(".knee").exists(), "nothing was run: {told}");
+}
+
+#[test]
+fn a_study_in_a_subfolder_fills_its_table_in_the_readme_above_it_and_leaves_the_other_one() {
+    let lab = tempfile::tempdir().unwrap();
+    let folder = lab.path().join("growth");
+    fs::create_dir(&folder).unwrap();
+    study_of_the_demo_server(&folder);
+    let file = folder.join("study.toml");
+    let named = "claims_in = [\"../docs/all.md\"]\n";
+    fs::write(&file, named.to_owned() + &fs::read_to_string(&file).unwrap()).unwrap();
+    let missing = String::from_utf8(knee(&folder, &[]).stderr).unwrap();
+    assert!(
+        missing.starts_with("error: there is no text file `../docs/all.md`, for `claims_in`"),
+        "{missing}"
+    );
+    fs::create_dir(lab.path().join("docs")).unwrap();
+    let all = "<!-- knee:claims ../growth -->\n<!-- /knee:claims -->\n";
+    fs::write(lab.path().join("docs/all.md"), all).unwrap();
+    let both = MARKED.to_owned() + "<!-- knee:claims growth -->\n<!-- /knee:claims -->\nEnd.\n";
+    fs::write(lab.path().join("README.md"), &both).unwrap();
+    let output = knee(&folder, &["--blocks", "1"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    let text = fs::read_to_string(lab.path().join("README.md")).unwrap();
+    let (before, table) = text.split_once("<!-- knee:claims growth -->\n").unwrap();
+    assert_eq!(before, MARKED, "{told}");
+    assert!(
+        table.contains("This study tests no published claim.") && table.contains("(growth/RESULTS.md)"),
+        "{table}"
+    );
+    assert!(table.ends_with("\n<!-- /knee:claims -->\nEnd.\n"), "{table}");
+    let all = fs::read_to_string(lab.path().join("docs/all.md")).unwrap();
+    assert!(all.contains("(../growth/RESULTS.md)"), "{all}");
+}
+
+#[test]
+fn a_quick_study_leaves_the_documents_of_the_whole_one_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    study_of_the_demo_server(folder);
+    fs::write(folder.join("README.md"), MARKED).unwrap();
+    let output = knee(folder, &["--quick", "--blocks", "1"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(fs::read_to_string(folder.join("README.md")).unwrap(), MARKED, "{told}");
+    for name in ["RESULTS.md", "trials.jsonl.zst"] {
+        assert!(!folder.join(name).exists() && folder.join(".knee").join(name).exists(), "{name}: {told}");
+    }
+    let again = knee(folder, &["--quick", "--blocks", "1", "--report-only"]);
+    assert_eq!(again.stdout, output.stdout);
+}
+
+#[test]
+fn results_that_a_person_wrote_are_not_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    study_of_the_demo_server(folder);
+    fs::write(folder.join("RESULTS.md"), "by hand\n").unwrap();
+    knee(folder, &["--blocks", "1"]);
+    assert_eq!(fs::read_to_string(folder.join(".knee/RESULTS.before.md")).unwrap(), "by hand\n");
+    assert!(fs::read_to_string(folder.join("RESULTS.md")).unwrap().starts_with("# "));
+}
+
+#[test]
+fn a_trial_is_one_short_line_and_what_its_codes_mean_is_said_once() {
+    let (_folder, _, stderr) = changed("path", "path", &["--blocks", "2"]);
+    let lines: Vec<&str> = stderr.lines().filter(|line| line.starts_with("block ")).collect();
+    assert!(lines.len() >= 4, "{stderr}");
+    assert!(lines.iter().all(|line| line.chars().count() <= 120), "{stderr}");
+    // The tests run a build without optimizations, whose trials are invalid.
+    if cfg!(debug_assertions) {
+        assert!(
+            lines.iter().all(|line| line.contains("invalid [") && line.contains("debug_build")),
+            "{stderr}"
+        );
+        assert_eq!(stderr.matches("see `knee explain debug_build`").count(), 1, "{stderr}");
+    }
+}
+
+#[test]
+fn a_document_is_made_again_from_the_trials_of_a_killed_study_without_starting_anything() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     study_of_the_demo_server(folder);
@@ -402,39 +552,22 @@ fn a_document_is_made_again_from_the_kept_trials_without_starting_anything() {
     let told = String::from_utf8_lossy(&first.stderr).into_owned();
     assert!(starts(folder) > 0, "{told}");
     let_trials_count(folder);
-    let (made, started) = (trials(folder), starts(folder));
+    let started = starts(folder);
 
     // Texts, claims and published figures can follow later.
     let file = folder.join("study.toml");
     let text = fs::read_to_string(&file).unwrap().replace("that are the same", "with colours");
     let claim = "\n[claims.late]\ntext = \"red is quick\"\nvariant = \"red\"\nworkload = \"page\"\nmetric = \"p50\"\nbelow = \"9s\"\ngoal = true\n";
     fs::write(&file, text + claim).unwrap();
-    let readme = folder.join("README.md");
-    let marked =
-        "# Two servers\n\nBy hand.\n\n<!-- results: begin -->\nold\n<!-- results: end -->\n\nBelow.\n";
-    fs::write(&readme, marked).unwrap();
-    let output = readme.to_str().unwrap();
-    let plots = folder.join("plots");
-    let flags = ["--report-only", "--output-format", "md", "-o", output, "--plots", plots.to_str().unwrap()];
-    let again = knee(folder, &flags);
+    let again = knee(folder, &["--report-only"]);
     let told = String::from_utf8_lossy(&again.stderr).into_owned();
-    let document = fs::read_to_string(&readme).unwrap();
-    assert_eq!((trials(folder), starts(folder)), (made, started), "{told}");
-    assert!(
-        document.starts_with("# Two servers\n\nBy hand.\n\n<!-- results: begin -->\n"),
-        "{told}{document}"
-    );
-    assert!(
-        document.ends_with("\n<!-- results: end -->\n\nBelow.\n") && !document.contains("\nold\n"),
-        "{document}"
-    );
+    let document = fs::read_to_string(folder.join("RESULTS.md")).unwrap();
+    assert_eq!(starts(folder), started, "{told}");
+    assert_eq!(trials(folder), 2, "the trials are packed now: {told}");
+    assert!(!folder.join(".knee/trials.jsonl").exists(), "{told}");
     assert!(document.contains("a verdict needs 2"), "{document}");
     assert!(document.contains("red is quick (changed after the data of 20"), "{document}");
-    assert!(document.contains(" --blocks 1 ") && !document.contains("--report-only"), "{document}");
-    assert!(
-        document.contains("](plots/timeline-page.svg)") && plots.join("timeline-page.svg").is_file(),
-        "{document}"
-    );
+    assert!(document.contains("](plots/") && folder.join("plots/timeline-page.svg").is_file(), "{document}");
 
     let resumed = knee(folder, &["--blocks", "1", "--resume"]);
     assert_eq!(starts(folder), started, "no trial is left: {}", String::from_utf8_lossy(&resumed.stderr));
@@ -449,17 +582,17 @@ fn a_document_is_made_again_from_the_kept_trials_without_starting_anything() {
 }
 
 #[test]
-fn a_file_whose_place_for_results_does_not_end_is_refused_before_anything_is_started() {
+fn a_file_whose_table_of_claims_does_not_end_is_refused_before_anything_is_started() {
     let folder = tempfile::tempdir().unwrap();
     study_of_the_demo_server(folder.path());
     let readme = folder.path().join("README.md");
-    let text = "By hand.\n<!-- results: begin -->\nMore by hand.\n";
+    let text = "By hand.\n<!-- knee:claims -->\nMore by hand.\n";
     fs::write(&readme, text).unwrap();
-    let output = knee(folder.path(), &["--output-format", "md", "-o", readme.to_str().unwrap()]);
+    let output = knee(folder.path(), &["--blocks", "1"]);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(104), "{told}");
     assert!(
-        told.contains("does not say where its results begin and end") && told.contains("hint: "),
+        told.contains("does not say where its table of claims begins and ends") && told.contains("hint: "),
         "{told}"
     );
     assert_eq!(fs::read_to_string(&readme).unwrap(), text);

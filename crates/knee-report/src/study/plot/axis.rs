@@ -14,8 +14,11 @@ use crate::study::value;
 /// Most ticks of an axis: more would touch in a narrow panel.
 const TICKS: usize = 5;
 
-/// The largest ratio to 1 that still has a position of its own: 100 times.
-const FAR: f64 = 4.605;
+/// The least distance of two ticks with a unit, as a share of the axis: nearer ones would touch in a narrow panel.
+const APART: f64 = 0.22;
+
+/// The largest ratio to 1 that still has a position of its own: 1,000 times.
+const FAR: f64 = 6.908;
 
 /// An axis: its ends, and its ticks with what is written at them.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,7 +98,19 @@ pub(super) fn of_figures(metric: Metric, positions: &[f64]) -> Option<Axis> {
     };
     Axis::around(positions, |from, to| match metric.unit() {
         Unit::Share => linear(from, to).into_iter().map(|tick| (tick, written(tick))).collect(),
-        _ => logarithmic(from.exp(), to.exp()).into_iter().map(|tick| (tick.ln(), written(tick))).collect(),
+        Unit::PerSecond => {
+            logarithmic(from.exp(), to.exp()).into_iter().map(|tick| (tick.ln(), written(tick))).collect()
+        }
+        _ => {
+            let mut ticks: Vec<(f64, String)> = Vec::new();
+            for tick in logarithmic(from.exp(), to.exp()) {
+                let place = tick.ln();
+                if ticks.last().is_none_or(|(last, _)| place - last >= APART * (to - from)) {
+                    ticks.push((place, written(tick)));
+                }
+            }
+            ticks
+        }
     })
 }
 
@@ -196,6 +211,15 @@ mod tests {
         }
         let wide = of_figures(Metric::Goodput, &[50_f64.ln(), 12_000_f64.ln()]).unwrap();
         assert_eq!(labels(&wide), ["100", "300", "1,000", "3,000", "10k"]);
+    }
+
+    #[test]
+    fn ticks_with_a_unit_do_not_touch() {
+        for (from, to) in [(9e6, 16.6e6), (1e6, 900e6), (10e6, 10.4e6)] {
+            let axis = of_figures(Metric::P50, &[f64::ln(from), f64::ln(to)]).unwrap();
+            let apart = |pair: &[(f64, String)]| pair[1].0 - pair[0].0 >= APART * (axis.to - axis.from);
+            assert!(axis.ticks.len() >= 2 && axis.ticks.windows(2).all(apart), "{:?}", labels(&axis));
+        }
     }
 
     #[test]

@@ -19,12 +19,14 @@ pub(super) const PANELS: usize = 2;
 /// Pixels of a picture's width: what a README shows.
 pub(super) const WIDTH: u32 = 880;
 const ROW: u32 = 24;
-const HEAD: u32 = 62;
+const HEAD: u32 = 78;
 const FOOT: u32 = 48;
 const MARGIN: u32 = 8;
 /// Pixels that a letter of a small text takes, at the most on average.
-const LETTER: f64 = 6.6;
-const NAMES_MAX: u32 = 250;
+const LETTER: f64 = 7.0;
+const NAMES_MAX: u32 = 270;
+/// Letters of a line of small text that fits into the width of a picture.
+const LINE_MAX: usize = 140;
 
 const FONT: &str = "Helvetica, Arial, sans-serif";
 pub(super) const INK: RGBColor = RGBColor(0x1f, 0x23, 0x28);
@@ -52,6 +54,59 @@ pub(super) enum Row {
 pub(super) enum Side {
     Left,
     Right,
+}
+
+/// A colour on a light page, and the one in its place on a dark page.
+const DARK: [(RGBColor, &str); 11] = [
+    (WHITE, "#0d1117"),
+    (INK, "#e6edf3"),
+    (FAINT, "#9198a1"),
+    (RULE, "#30363d"),
+    (BAND, "#21262d"),
+    (BLUE, "#58a6ff"),
+    (ORANGE, "#f0883e"),
+    (GREEN, "#3fb950"),
+    (LINES[3], "#e29bc6"),
+    (LINES[4], "#79c0ff"),
+    (LINES[5], "#d4a72c"),
+];
+
+/// A drawn picture, and what it shows in words.
+pub(super) struct Drawing {
+    /// A short description.
+    pub alt: String,
+    /// Every figure of it, as far as they are few.
+    pub description: String,
+    pub svg: String,
+}
+
+impl Drawing {
+    /// The picture with its description, which screen readers read, and its colours for dark pages.
+    pub fn described(&self) -> String {
+        let Some((svg, rest)) = self.svg.split_once('>') else { return self.svg.clone() };
+        let escaped =
+            |text: &str| clean::line(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        format!(
+            "{svg} role=\"img\">\n<title>{}</title>\n<desc>{}</desc>\n<style>{}</style>{rest}",
+            escaped(&self.alt),
+            escaped(&self.description),
+            dark()
+        )
+    }
+}
+
+/// Style rules for dark pages.
+fn dark() -> String {
+    let rules = DARK.iter().map(|(RGBColor(red, green, blue), dark)| {
+        let light = format!("#{red:02X}{green:02X}{blue:02X}");
+        format!("[fill=\"{light}\"] {{ fill: {dark} }} [stroke=\"{light}\"] {{ stroke: {dark} }} ")
+    });
+    format!("@media (prefers-color-scheme: dark) {{ {}}}", rules.collect::<String>())
+}
+
+/// The size that `plotters` calls letters of so many pixels: it divides sizes by 1.24.
+fn font_size(pixels: i32) -> f64 {
+    f64::from(pixels) * 1.24
 }
 
 /// Draws into a text; what `plotters` refuses to lay out leaves the picture bare, because writing into a text cannot fail.
@@ -84,7 +139,7 @@ pub(super) fn write(
         Side::Left => HPos::Left,
         Side::Right => HPos::Right,
     };
-    let style = (FONT, letters).into_font().color(&colour).pos(Pos::new(anchor, VPos::Center));
+    let style = (FONT, font_size(letters)).into_font().color(&colour).pos(Pos::new(anchor, VPos::Center));
     area.draw(&Text::new(clean::line(text), at, style))?;
     Ok(())
 }
@@ -99,10 +154,24 @@ pub(super) fn fitting(text: &str, pixels: u32) -> String {
     clean.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// The title, and below it a line on how to read the picture.
+/// The title, and below it up to two lines on how to read the picture; ` · ` is between its parts.
 pub(super) fn heading(area: &Area<'_>, title: &str, reading: &str) -> Drawn {
-    write(area, &fitting(title, WIDTH + 100), (12, 17), 16, Side::Left, INK)?;
-    write(area, reading, (12, 38), 12, Side::Left, FAINT)
+    write(area, &fitting(title, WIDTH - 120), (12, 18), 16, Side::Left, INK)?;
+    let mut lines = vec![String::new()];
+    for part in reading.split(" · ") {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(part),
+            Some(line) if line.chars().count() + part.chars().count() < LINE_MAX => {
+                line.push_str(" · ");
+                line.push_str(part);
+            }
+            _ => lines.push(part.to_owned()),
+        }
+    }
+    for (position, line) in lines.iter().take(2).enumerate() {
+        write(area, line, (12, 40 + 17 * position as i32), 12, Side::Left, FAINT)?;
+    }
+    Ok(())
 }
 
 /// Rows of names, and so many panels with `words` pixels of text at the right of each.
@@ -193,13 +262,13 @@ pub(super) fn frame<'b>(
         .x_label_area_size(FOOT)
         .y_label_area_size(left)
         .build_cartesian_2d(x.clone(), y.clone())?;
-    let small = (FONT, 12).into_font().color(&FAINT);
+    let small = (FONT, font_size(12)).into_font().color(&FAINT);
     let mut mesh = chart.configure_mesh();
     mesh.light_line_style(TRANSPARENT)
         .bold_line_style(RULE)
         .axis_style(RULE)
         .label_style(small.clone())
-        .axis_desc_style((FONT, 12).into_font().color(&INK));
+        .axis_desc_style((FONT, font_size(12)).into_font().color(&INK));
     if left == 0 {
         mesh.disable_y_mesh().y_labels(0);
     }

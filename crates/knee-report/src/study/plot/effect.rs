@@ -8,13 +8,16 @@ use knee_study::study::{Conclusion, Effect, Relation};
 use plotters::prelude::*;
 
 use super::axis::{self, Axis};
-use super::canvas::{self, Area, BAND, BLUE, Chart, Drawn, FAINT, GREEN, ORANGE, PANELS, Row, Rows};
+use super::canvas::{self, Area, BAND, BLUE, Chart, Drawing, Drawn, FAINT, GREEN, ORANGE, PANELS, Row, Rows};
 use crate::number;
 use crate::study::{value, words};
 
 /// Pixels for the change and the verdict beside a panel.
-const WORDS: u32 = 136;
-const VERDICT: i32 = 66;
+const WORDS: u32 = 158;
+const VERDICT: i32 = 78;
+
+/// Most comparisons in the picture of all workloads.
+const PRIMARY_MAX: usize = 36;
 
 /// A row of the picture, and the effects of it by panel.
 struct Compared<'a> {
@@ -22,8 +25,44 @@ struct Compared<'a> {
     effects: Vec<Option<&'a Effect>>,
 }
 
+/// The picture of the primary comparisons: under all workloads, or if they are many, under that of the decisive one.
+pub(super) fn primary(conclusion: &Conclusion) -> Option<Drawing> {
+    let metric = *conclusion.metrics.first()?;
+    let all: Vec<&Effect> =
+        conclusion.effects.iter().filter(|effect| effect.primary && effect.change.is_some()).collect();
+    let mut headline = conclusion.headline.decided.iter().chain(&conclusion.headline.others);
+    let decisive = headline.find_map(|index| conclusion.effects.get(*index))?;
+    let few = all.len() <= PRIMARY_MAX;
+    let mut rows = Vec::new();
+    for (workload, _) in &conclusion.workloads {
+        if few || *workload == decisive.to.workload {
+            let here: Vec<&Effect> =
+                all.iter().copied().filter(|effect| effect.to.workload == *workload).collect();
+            rows.extend(self::rows(&here, &[metric], workload).into_iter().map(
+                |compared| match compared.row {
+                    Row::Group(name) => {
+                        Compared { row: Row::Group(format!("{workload}: {name}")), ..compared }
+                    }
+                    Row::Named(_) => compared,
+                },
+            ));
+        }
+    }
+    rows.truncate(2 * PRIMARY_MAX);
+    let level = conclusion.confidence();
+    let shown = rows.iter().flat_map(|compared| &compared.effects).flatten();
+    let description = shown.map(|effect| words::sentence(effect, level)).collect::<Vec<_>>().join("; ");
+    let alt = format!("changes of {metric}, each with its interval");
+    let title = format!("{}: change of {metric}", conclusion.title);
+    let names: Vec<Row> = rows.iter().map(|compared| compared.row.clone()).collect();
+    let svg = canvas::picture(canvas::height(rows.len()), |area| {
+        draw(area, conclusion, &title, (&names, &rows), &[metric])
+    });
+    Some(Drawing { alt, description, svg })
+}
+
 /// The pictures of one workload: two metrics in each.
-pub(super) fn all(conclusion: &Conclusion, workload: &str) -> Vec<(String, String)> {
+pub(super) fn all(conclusion: &Conclusion, workload: &str) -> Vec<Drawing> {
     let here: Vec<&Effect> = conclusion
         .effects
         .iter()
@@ -43,9 +82,12 @@ pub(super) fn all(conclusion: &Conclusion, workload: &str) -> Vec<(String, Strin
         let alt = format!("changes of {} under {workload} with their intervals", names.join(" and "));
         let names: Vec<Row> = rows.iter().map(|compared| compared.row.clone()).collect();
         let svg = canvas::picture(canvas::height(rows.len()), |area| {
-            draw(area, conclusion, workload, (&names, &rows), metrics)
+            draw(area, conclusion, &format!("Effects: {workload}"), (&names, &rows), metrics)
         });
-        (alt, svg)
+        let level = conclusion.confidence();
+        let shown = rows.iter().flat_map(|compared| &compared.effects).flatten();
+        let description = shown.map(|effect| words::sentence(effect, level)).collect::<Vec<_>>().join("; ");
+        Drawing { alt, description, svg }
     });
     pages.collect()
 }
@@ -98,7 +140,7 @@ fn named(effect: &Effect, workload: &str) -> (String, String) {
 fn draw(
     area: &Area<'_>,
     conclusion: &Conclusion,
-    workload: &str,
+    title: &str,
     (names, rows): (&[Row], &[Compared<'_>]),
     metrics: &[Metric],
 ) -> Drawn {
@@ -106,7 +148,7 @@ fn draw(
     let reading = format!(
         "dot: change, line: {level} % interval over blocks, arrow: further than drawn · vertical line: no change · band: changes too small to matter"
     );
-    canvas::heading(area, &format!("Effects: {workload}"), &reading)?;
+    canvas::heading(area, title, &reading)?;
     let layout = Rows::new(names, metrics.len(), WORDS);
     layout.names(area)?;
     for (position, metric) in metrics.iter().enumerate() {

@@ -7,18 +7,18 @@ use knee_study::study::{Conclusion, GrowthResult};
 use plotters::prelude::*;
 
 use super::axis;
-use super::canvas::{self, Area, Drawn, INK, LINES, PANELS, Side, WIDTH};
+use super::canvas::{self, Area, Drawing, Drawn, INK, LINES, PANELS, Side, WIDTH};
 use crate::number;
 
 /// Pixels of the field, of what is above it, and of a line of the legend.
 const FIELD: u32 = 300;
-const HEAD: u32 = 56;
+const HEAD: u32 = 84;
 const LINE: u32 = 20;
 /// Pixels for what is written at the vertical axis.
-const LABELS: u32 = 72;
+const LABELS: u32 = 84;
 
 /// The pictures of one workload: two metrics in each; none unless the study was made for growth.
-pub(super) fn all(conclusion: &Conclusion, workload: &str) -> Vec<(String, String)> {
+pub(super) fn all(conclusion: &Conclusion, workload: &str) -> Vec<Drawing> {
     let here: Vec<&GrowthResult> = conclusion
         .growth
         .iter()
@@ -33,13 +33,15 @@ pub(super) fn all(conclusion: &Conclusion, workload: &str) -> Vec<(String, Strin
         let alt = format!("{} over the amount of data under {workload}", names.join(" and "));
         let most = panels.iter().map(Vec::len).max().unwrap_or(0) as u32;
         let height = HEAD + FIELD + most * LINE + 12;
-        (alt, canvas::picture(height, |area| draw(area, workload, &panels)))
+        let svg = canvas::picture(height, |area| draw(area, workload, &panels));
+        let lines = panels.iter().flatten().map(|growth| format!("{}, {}", growth.metric, exponent(growth)));
+        Drawing { alt, description: lines.collect::<Vec<_>>().join("; "), svg }
     });
     pages.collect()
 }
 
 fn draw(area: &Area<'_>, workload: &str, panels: &[Vec<&GrowthResult>]) -> Drawn {
-    let reading = "both scales are logarithmic: the slope is b in figure ~ amount^b. For a rate, the figure is the time per request";
+    let reading = "both scales are logarithmic: the slope is b in figure ~ amount^b · for a rate, the figure is the time per request";
     canvas::heading(area, &format!("Growth: {workload}"), reading)?;
     let width = (WIDTH - 16) / panels.len().max(1) as u32;
     for (position, series) in panels.iter().enumerate() {

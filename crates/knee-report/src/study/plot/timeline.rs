@@ -9,14 +9,14 @@ use knee_study::study::{Conclusion, Spread};
 use plotters::prelude::*;
 
 use super::axis;
-use super::canvas::{self, Area, BLUE, Drawn, INK, ORANGE, PANELS, Row, Rows};
+use super::canvas::{self, Area, BLUE, Drawing, Drawn, INK, ORANGE, PANELS, Row, Rows};
 use crate::number;
 use crate::study::value;
 
 /// Pixels for the words beside a panel: a figure, the ratio measured, the ratio published.
-const WORDS: u32 = 166;
-const RATIO: i32 = 72;
-const PUBLISHED: i32 = 116;
+const WORDS: u32 = 186;
+const RATIO: i32 = 84;
+const PUBLISHED: i32 = 132;
 
 /// One metric of all variants.
 struct Line {
@@ -53,7 +53,7 @@ impl Line {
 }
 
 /// The pictures of one workload: one, or none if nothing was measured.
-pub(super) fn all(conclusion: &Conclusion, workload: &str) -> Vec<(String, String)> {
+pub(super) fn all(conclusion: &Conclusion, workload: &str) -> Vec<Drawing> {
     let measured = conclusion.metrics.iter().filter(|metric| metric.unit() != Unit::Share);
     let lines: Vec<Line> = measured
         .map(|metric| Line::of(conclusion, workload, *metric))
@@ -68,7 +68,20 @@ pub(super) fn all(conclusion: &Conclusion, workload: &str) -> Vec<(String, Strin
     let alt = format!("{} of each variant under {workload}", names.join(" and "));
     let svg =
         canvas::picture(canvas::height(rows.len()), |area| draw(area, conclusion, workload, &rows, &lines));
-    vec![(alt, svg)]
+    vec![Drawing { alt, description: figures(conclusion, &lines), svg }]
+}
+
+/// The figures of every variant, in words.
+fn figures(conclusion: &Conclusion, lines: &[Line]) -> String {
+    let variants = conclusion.variants.iter().enumerate().map(|(row, variant)| {
+        let figure = |line: &Line| {
+            let spread = line.variants.get(row)?.0?;
+            Some(format!("{} {}", line.metric, value::spread(line.metric, &spread)))
+        };
+        let figures: Vec<String> = lines.iter().filter_map(figure).collect();
+        format!("{}: {}", variant.name, figures.join(", "))
+    });
+    variants.collect::<Vec<_>>().join("; ")
 }
 
 fn draw(area: &Area<'_>, conclusion: &Conclusion, workload: &str, rows: &[Row], lines: &[Line]) -> Drawn {

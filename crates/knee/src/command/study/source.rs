@@ -2,7 +2,7 @@
 //!
 //! Does not start anything.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use knee_driver::{Error, LoadSource, Loaded, Times};
 use knee_engine::control::Control;
@@ -34,8 +34,16 @@ impl LoadSource for Declared {
             // A study.toml has no such load.
             Load::OfCaller => Err(refused(Problem::new(format!("`{}` sends nothing", workload.name), ""))),
         };
-        loaded.map_err(load_failed)
+        // The trials of a study are read on other machines, where the folder of its records does not exist.
+        loaded.map(without_folder).map_err(load_failed)
     }
+}
+
+/// Names the record without its folder; `knee report` finds it by its name.
+fn without_folder(loaded: Loaded) -> Loaded {
+    let name =
+        |record: String| Path::new(&record).file_name().map(|name| name.to_string_lossy().into_owned());
+    Loaded { record: loaded.record.and_then(name), ..loaded }
 }
 
 /// Repeats one request, as the one-liner does.
