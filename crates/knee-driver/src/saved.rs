@@ -186,14 +186,14 @@ impl SavedTrials {
     /// # Errors
     ///
     /// When the file cannot be written, or another process runs the study.
-    pub fn pack(&self, study: &Study, sessions: &[Session]) -> Result<Packed, Error> {
+    pub fn pack(&self, study: &Study, sessions: &[Session], held: Option<&Lock>) -> Result<Packed, Error> {
         let path = self.packed(is_whole(study.options()));
         let written = file::read(&self.journal(), study.definition());
         let entries = file::portable(study.entries());
         if entries.is_empty() || !written.is_ok_and(|written| written.entries == entries) {
             return Ok(Packed::Already);
         }
-        let _lock = self.lock()?;
+        let _lock = held.is_none().then(|| self.lock()).transpose()?;
         let unable = |error| Error::unwritable(&path, error);
         let replaced = match file::read(&path, study.definition()) {
             Ok(before) if entries.starts_with(&before.entries) => false,
@@ -344,6 +344,7 @@ kind = "ladder"
         TrialResult::Measured(knee_study::study::Measured {
             figures: BTreeMap::from([(knee_study::metric::Metric::Goodput, figure)]),
             requests: 1_000,
+            host_busy: None,
             times: None,
             responses: None,
             validity: knee_core::validity::Validity::Valid,
@@ -370,7 +371,7 @@ kind = "ladder"
             let stored = kept.read(&definition).unwrap();
             let study = Study::resume(definition, stored.options, None, stored.entries).unwrap();
             let path = folder.path().join(PACKED);
-            assert_eq!(kept.pack(&study, &stored.sessions).unwrap(), Packed::In(path.clone()));
+            assert_eq!(kept.pack(&study, &stored.sessions, None).unwrap(), Packed::In(path.clone()));
             assert!(!kept.journal().exists(), "the trials are in one file alone");
             assert_eq!(kept.read(study.definition()).unwrap().entries, study.entries());
             fs::read(path).unwrap()
@@ -386,10 +387,10 @@ kind = "ladder"
         let folder = tempfile::tempdir().unwrap();
         let kept = SavedTrials::at(folder.path());
         let first = after(&kept, one_block(), 2);
-        kept.pack(&first, &[]).unwrap();
+        kept.pack(&first, &[], None).unwrap();
         let more = Options { blocks: Some(2), ..Options::default() };
         let begun = after(&kept, more.clone(), 1);
-        assert_eq!(kept.pack(&begun, &[]).unwrap(), Packed::Unfinished(folder.path().join(PACKED)));
+        assert_eq!(kept.pack(&begun, &[], None).unwrap(), Packed::Unfinished(folder.path().join(PACKED)));
         let entries = |stored: Stored| stored.entries.len();
         assert_eq!(entries(kept.read(first.definition()).unwrap()), 2, "a report shows the finished one");
         assert_eq!(
@@ -400,7 +401,7 @@ kind = "ladder"
         assert_eq!(entries(kept.resumed(first.definition(), &one_block()).unwrap()), 2);
 
         let finished = after(&kept, more, 4);
-        assert_eq!(kept.pack(&finished, &[]).unwrap(), Packed::In(folder.path().join(PACKED)));
+        assert_eq!(kept.pack(&finished, &[], None).unwrap(), Packed::In(folder.path().join(PACKED)));
         assert_eq!(entries(kept.read(first.definition()).unwrap()), 4);
         assert!(folder.path().join(".knee/before.jsonl.zst").is_file(), "the first one is not lost");
     }
@@ -410,10 +411,13 @@ kind = "ladder"
         let folder = tempfile::tempdir().unwrap();
         let kept = SavedTrials::at(folder.path());
         let whole = after(&kept, one_block(), 2);
-        kept.pack(&whole, &[]).unwrap();
+        kept.pack(&whole, &[], None).unwrap();
         let quick = Options { quick: true, blocks: Some(1), ..Options::default() };
         let part = after(&kept, quick.clone(), 2);
-        assert_eq!(kept.pack(&part, &[]).unwrap(), Packed::In(folder.path().join(".knee").join(PACKED)));
+        assert_eq!(
+            kept.pack(&part, &[], None).unwrap(),
+            Packed::In(folder.path().join(".knee").join(PACKED))
+        );
         let definition = whole.definition();
         assert_eq!(kept.read(definition).unwrap().options, one_block());
         assert_eq!(kept.resumed(definition, &quick).unwrap().options, quick);
@@ -429,7 +433,7 @@ kind = "ladder"
         let folder = tempfile::tempdir().unwrap();
         let kept = SavedTrials::at(folder.path());
         let study = after(&kept, one_block(), 2);
-        kept.pack(&study, &[]).unwrap();
+        kept.pack(&study, &[], None).unwrap();
         let path = folder.path().join(PACKED);
         let whole = fs::read(&path).unwrap();
         let mut turned = whole.clone();

@@ -149,12 +149,18 @@ pub fn run_unsaved(
 }
 
 /// Packs the trials of the study in `folder` at the end of a session, so that its documents can be made again elsewhere.
+/// Takes the lock of the folder unless it is `held` already.
 ///
 /// # Errors
 ///
 /// When the file cannot be written, or another process runs the study.
-pub fn pack(study: &Study, sessions: &[Session], folder: &Path) -> Result<Packed, Error> {
-    SavedTrials::at(folder).pack(study, sessions)
+pub fn pack(
+    study: &Study,
+    sessions: &[Session],
+    folder: &Path,
+    held: Option<&Lock>,
+) -> Result<Packed, Error> {
+    SavedTrials::at(folder).pack(study, sessions, held)
 }
 
 /// Services and stores of one variant that are up, without load.

@@ -175,13 +175,13 @@ mod tests {
             |buckets: &mut Buckets, count: usize| (0..count).for_each(|k| buckets.add_one(k * 20 + 10_000));
         let mut buckets = Buckets::new();
         fill(&mut buckets, 1_000);
-        let full = buckets.heap_bytes();
+        let before = buckets.heap_bytes();
         buckets.clear();
         assert_eq!(buckets.iter().count(), 0);
-        assert!(buckets.heap_bytes() <= full && buckets.heap_bytes() > full / 2, "{full}");
+        assert!(buckets.heap_bytes() <= before && buckets.heap_bytes() > before / 2, "{before}");
         fill(&mut buckets, 1_000);
         assert_eq!(buckets.iter().count(), 1_000);
-        assert_eq!(buckets.heap_bytes(), full, "the next interval takes no other memory");
+        assert_eq!(buckets.heap_bytes(), before, "the next interval takes no other memory");
         buckets.clear();
         fill(&mut buckets, 5);
         buckets.clear();

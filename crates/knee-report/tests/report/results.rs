@@ -69,6 +69,7 @@ fn result(study: &Study, trial: &Trial) -> TrialResult {
     TrialResult::Measured(Measured {
         figures,
         requests: 5_000,
+        host_busy: None,
         times: None,
         responses: None,
         validity,
@@ -201,6 +202,7 @@ expect = "same"
         let measured = Measured {
             figures: BTreeMap::from([(Metric::P50, Figure::from(10e6 * factor))]),
             requests: 1_000,
+            host_busy: None,
             times: None,
             responses: None,
             validity: Validity::Valid,
@@ -272,6 +274,7 @@ metrics = ["goodput"]
                 Figure::from(rate * (1.0 + 0.02 * noise(&trial, 7))),
             )]),
             requests: 1_000,
+            host_busy: None,
             times: None,
             responses: None,
             validity: Validity::Valid,

@@ -60,18 +60,18 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         }
         return Ok(Exit::Ok);
     }
-    let place = StudyFolder::of(&folder, study.options(), &study.definition().claims_in);
     let mut writer = Writer::open(args, color).map_err(refused)?;
-    place.check().map_err(refused)?;
     // Before the saved trials are read: another study in the folder would add to them.
     let lock =
         (!args.extent.report_only).then(|| driver::lock(&folder)).transpose().map_err(driver_failed)?;
     let (mut study, mut sessions) = begin(&definition, args, &folder, narrate)?;
+    let place = StudyFolder::of(&folder, study.options(), &study.definition().claims_in);
+    place.check().map_err(refused)?;
     let control = Control::new();
     if lock.is_some() && !study.is_over() {
         measure(&mut study, &mut sessions, &folder, &control, args.output.quiet, narrate)?;
     }
-    let packed = driver::pack(&study, &sessions, &folder);
+    let packed = driver::pack(&study, &sessions, &folder, lock.as_ref());
     let conclusion = study.conclude();
     writer.write(&conclusion, &place, &sessions).map_err(failed)?;
     match packed.map_err(driver_failed) {

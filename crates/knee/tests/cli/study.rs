@@ -383,8 +383,7 @@ fn let_trials_count(folder: &Path) {
     let kept = saved(folder);
     let valid = |line: &str| line.replace(r#""validity":"invalid""#, r#""validity":"valid""#) + "\n";
     // As a study leaves them that was killed.
-    fs::write(folder.join(".knee/trials.jsonl"), kept.lines().map(valid).collect::<String>())
-        .unwrap();
+    fs::write(folder.join(".knee/trials.jsonl"), kept.lines().map(valid).collect::<String>()).unwrap();
     fs::remove_file(folder.join("trials.jsonl.zst")).unwrap();
 }
 
