@@ -355,6 +355,9 @@ fn process(pid: i32) -> Option<Process> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::CommandExt as _;
+    use std::process::Command;
+
     use super::*;
 
     #[test]
@@ -362,13 +365,17 @@ mod tests {
         let own = std::process::id().cast_signed();
         let now = started(own).unwrap();
         assert_eq!(now, started(own).unwrap());
-        let group = process(own).unwrap().group;
-        let of_group = Started { pid: group, ..started(group).unwrap_or(now.clone()) };
-        let other = Started { begun: of_group.begun + 1, ..of_group };
-        assert!(
-            stragglers(Path::new("/nowhere"), "NO=", &[], &[other]).is_empty(),
-            "another process's number"
-        );
+        let mut leader = Command::new("sleep").arg("60").process_group(0).spawn().unwrap();
+        let pid = leader.id().cast_signed();
+        let found = |begun: u64| {
+            let known = Started { begun, ..started(pid).unwrap() };
+            stragglers(Path::new("/nowhere"), "NO=", &[], &[known]).len()
+        };
+        let begun = started(pid).unwrap().begun;
+        let counts = (found(begun), found(begun + 1));
+        leader.kill().unwrap();
+        leader.wait().unwrap();
+        assert_eq!(counts, (1, 0), "with another start, the number is that of another process");
         assert_eq!(started(i32::MAX), None);
     }
 

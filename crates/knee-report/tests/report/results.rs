@@ -134,7 +134,7 @@ fn results_of_every_study_of_the_labs_have_at_most_200_lines_and_end_in_the_comm
 fn results_of_a_study_with_hundreds_of_claims_and_endless_texts_have_at_most_200_lines_too() {
     let long = "a text that goes on and on ".repeat(200);
     let mut text = format!(
-        "title = \"{long}\"\nquestion = \"{long}\"\n[service.main]\naddress = \"http://127.0.0.1:1\"\n"
+        "title = \"{long}\"\nquestion = \"{long}\"\n[service.main]\ncommand = [\"server\", \"{{port}}\"]\n"
     );
     text.push_str("[switches.level]\ndefault = 0\nenv = \"LEVEL\"\n");
     for variant in 0..40 {
@@ -170,7 +170,7 @@ fn results_of_a_study_with_hundreds_of_claims_and_endless_texts_have_at_most_200
 fn a_little_slower(blocks: usize) -> Conclusion {
     let text = r#"title = "two"
 [service.main]
-address = "http://127.0.0.1:1"
+command = ["server", "{port}"]
 [switches.level]
 default = 0
 env = "LEVEL"
@@ -236,7 +236,7 @@ fn a_certain_change_within_the_margin_is_called_less_than_the_margin_and_not_the
 fn steps() -> Conclusion {
     let text = r#"title = "steps"
 [service.main]
-address = "http://127.0.0.1:1"
+command = ["server", "{port}"]
 [switches.level]
 default = 0
 env = "LEVEL"

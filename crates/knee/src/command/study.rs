@@ -14,7 +14,7 @@ use knee_study::study::{Conclusion, Options, Study};
 use super::failed::{Failed, driver_failed, failed, refused};
 use super::progress::{Progress, plan};
 use super::{build, noise};
-use crate::args::StudyArgs;
+use crate::args::{ExtentFlags, StudyArgs};
 use crate::exit::Exit;
 use crate::other_load::Presence;
 use crate::problem::{Problem, on_one_line, reason};
@@ -61,12 +61,13 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         return Ok(Exit::Ok);
     }
     let mut writer = Writer::open(args, color).map_err(refused)?;
+    let claims_in = &definition.claims_in;
+    StudyFolder::of(&folder, &options_of(&args.extent), claims_in).check().map_err(refused)?;
     // Before the saved trials are read: another study in the folder would add to them.
     let lock =
         (!args.extent.report_only).then(|| driver::lock(&folder)).transpose().map_err(driver_failed)?;
     let (mut study, mut sessions) = begin(&definition, args, &folder, narrate)?;
-    let place = StudyFolder::of(&folder, study.options(), &study.definition().claims_in);
-    place.check().map_err(refused)?;
+    let place = StudyFolder::of(&folder, study.options(), claims_in);
     let control = Control::new();
     if lock.is_some() && !study.is_over() {
         measure(&mut study, &mut sessions, &folder, &control, args.output.quiet, narrate)?;
@@ -150,14 +151,7 @@ fn begin(
     folder: &Path,
     narrate: fn(&str),
 ) -> Result<(Study, Vec<Session>), Failed> {
-    let extent = &args.extent;
-    let options = Options {
-        quick: extent.quick,
-        variants: extent.variants.clone(),
-        blocks: extent.blocks,
-        aa: extent.aa.clone(),
-        share_cpus: extent.share_cpus,
-    };
+    let (extent, options) = (&args.extent, options_of(&args.extent));
     let start = match (extent.report_only, extent.resume) {
         (true, _) if options == Options::default() => Start::Saved,
         (true, _) | (false, true) => Start::Resumed,
@@ -171,6 +165,17 @@ fn begin(
         narrate(&format!("continuing after {} saved trials", study.entries().len()));
     }
     Ok((study, sessions))
+}
+
+/// The options that were asked for.
+fn options_of(extent: &ExtentFlags) -> Options {
+    Options {
+        quick: extent.quick,
+        variants: extent.variants.clone(),
+        blocks: extent.blocks,
+        aa: extent.aa.clone(),
+        share_cpus: extent.share_cpus,
+    }
 }
 
 /// Exit code of a study: a lack of usable trials has precedence over the way it ended.

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -58,6 +58,14 @@ fn command(folder: &Path, flags: &[&str]) -> Command {
 fn saved(folder: &Path) -> String {
     let packed = fs::read(folder.join("trials.jsonl.zst")).unwrap();
     String::from_utf8(zstd::decode_all(&packed[..]).unwrap()).unwrap()
+}
+
+/// The trials of a whole study as it leaves them when it is killed: the file, and its lines.
+fn unpacked(folder: &Path) -> (PathBuf, String) {
+    let (file, kept) = (folder.join(".knee/trials.jsonl"), saved(folder));
+    fs::write(&file, &kept).unwrap();
+    fs::remove_file(folder.join("trials.jsonl.zst")).unwrap();
+    (file, kept)
 }
 
 fn trials(folder: &Path) -> usize {
@@ -238,8 +246,7 @@ fn saved_trials_of_another_division_of_the_cpus_are_not_continued() {
     let folder = tempfile::tempdir().unwrap();
     study_of_the_demo_server(folder.path());
     knee(folder.path(), &["--blocks", "1"]);
-    let file = folder.path().join(".knee/trials.jsonl");
-    let kept = fs::read_to_string(&file).unwrap();
+    let (file, kept) = unpacked(folder.path());
     // As on a machine with more CPUs, stopped before the last trial.
     let lines = kept.lines().count() - 1;
     let (heading, rest) = kept.split_once('\n').unwrap();
@@ -262,14 +269,13 @@ fn a_study_keeps_the_noise_that_was_known_when_it_began() {
     let folder = tempfile::tempdir().unwrap();
     study_of_the_demo_server(folder.path());
     knee(folder.path(), &["--blocks", "1"]);
-    let file = folder.path().join(".knee/trials.jsonl");
-    let kept = fs::read_to_string(&file).unwrap();
+    let (file, kept) = unpacked(folder.path());
     let (heading, rest) = kept.split_once('\n').unwrap();
     let mut heading: Value = serde_json::from_str(heading).unwrap();
-    assert!(heading["noise"].is_null(), "{heading}");
+    assert!(heading["calibration"].is_null(), "{heading}");
     let noise =
         serde_json::json!({ "of": "then", "blocks": 10, "deviations": { "goodput": 0.3 }, "suspicious": [] });
-    heading["noise"] = noise.clone();
+    heading["calibration"] = noise.clone();
     fs::write(&file, format!("{heading}\n{rest}")).unwrap();
     for flags in [
         &["--report-only", "--output-format", "json"][..],
@@ -380,11 +386,9 @@ fn a_service_that_does_not_come_up_costs_its_variant_and_says_what_it_said() {
 
 /// Makes the kept trials count, which a build without optimizations calls invalid.
 fn let_trials_count(folder: &Path) {
-    let kept = saved(folder);
+    let (file, kept) = unpacked(folder);
     let valid = |line: &str| line.replace(r#""validity":"invalid""#, r#""validity":"valid""#) + "\n";
-    // As a study leaves them that was killed.
-    fs::write(folder.join(".knee/trials.jsonl"), kept.lines().map(valid).collect::<String>()).unwrap();
-    fs::remove_file(folder.join("trials.jsonl.zst")).unwrap();
+    fs::write(file, kept.lines().map(valid).collect::<String>()).unwrap();
 }
 
 /// How often a service was started that [`told_of_its_start`].
