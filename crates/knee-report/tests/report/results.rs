@@ -166,6 +166,23 @@ fn results_of_a_study_with_hundreds_of_claims_and_endless_texts_have_at_most_200
     assert!(text.contains("more, in the JSON") && text.contains("\nknee study labs/x\n"));
 }
 
+/// A valid trial of 1,000 requests with one figure.
+fn valid(metric: Metric, figure: f64) -> TrialResult {
+    TrialResult::Measured(Measured {
+        figures: BTreeMap::from([(metric, Figure::from(figure))]),
+        requests: 1_000,
+        host_busy: None,
+        times: None,
+        responses: None,
+        validity: Validity::Valid,
+        warnings: Vec::new(),
+        steady: None,
+        kept_up: None,
+        record: None,
+        placement: Placement::default(),
+    })
+}
+
 /// A study of two variants in so many blocks; the second one takes 9.4 % longer, give or take a little.
 fn a_little_slower(blocks: usize) -> Conclusion {
     let text = r#"title = "two"
@@ -199,20 +216,7 @@ expect = "same"
     while let Some(trial) = study.next() {
         let factor =
             if trial.variant == "new" { 1.094 + 0.01 * (trial.block % 3) as f64 - 0.01 } else { 1.0 };
-        let measured = Measured {
-            figures: BTreeMap::from([(Metric::P50, Figure::from(10e6 * factor))]),
-            requests: 1_000,
-            host_busy: None,
-            times: None,
-            responses: None,
-            validity: Validity::Valid,
-            warnings: Vec::new(),
-            steady: None,
-            kept_up: None,
-            record: None,
-            placement: Placement::default(),
-        };
-        study.record_result(&trial, TrialResult::Measured(measured)).unwrap();
+        study.record_result(&trial, valid(Metric::P50, 10e6 * factor)).unwrap();
     }
     study.conclude()
 }
@@ -268,23 +272,8 @@ metrics = ["goodput"]
             ("batch", "orders") => 24_000.0,
             _ => 150.0,
         };
-        let measured = Measured {
-            figures: BTreeMap::from([(
-                Metric::Goodput,
-                Figure::from(rate * (1.0 + 0.02 * noise(&trial, 7))),
-            )]),
-            requests: 1_000,
-            host_busy: None,
-            times: None,
-            responses: None,
-            validity: Validity::Valid,
-            warnings: Vec::new(),
-            steady: None,
-            kept_up: None,
-            record: None,
-            placement: Placement::default(),
-        };
-        study.record_result(&trial, TrialResult::Measured(measured)).unwrap();
+        let goodput = rate * (1.0 + 0.02 * noise(&trial, 7));
+        study.record_result(&trial, valid(Metric::Goodput, goodput)).unwrap();
     }
     study.conclude()
 }
