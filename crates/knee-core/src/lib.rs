@@ -28,6 +28,8 @@ pub mod generator;
 
 pub mod interval;
 
+pub mod observation;
+
 pub mod validity;
 
 pub mod record;

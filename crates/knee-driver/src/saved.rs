@@ -347,6 +347,7 @@ kind = "ladder"
             host_busy: None,
             times: None,
             responses: None,
+            endpoints: BTreeMap::new(),
             validity: knee_core::validity::Validity::Valid,
             warnings: Vec::new(),
             steady: None,

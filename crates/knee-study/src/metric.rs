@@ -46,6 +46,8 @@ pub enum Metric {
     WalPerRequest,
     /// Highest memory use of the service.
     Memory,
+    /// Mean bytes of a response's body, as received.
+    ResponseSize,
 }
 
 /// What a figure is counted in.
@@ -89,7 +91,7 @@ pub enum Scale {
 
 impl Metric {
     /// Every metric, in the order of a table.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Goodput,
         Self::Throughput,
         Self::Mean,
@@ -106,6 +108,7 @@ impl Metric {
         Self::BlocksPerRequest,
         Self::WalPerRequest,
         Self::Memory,
+        Self::ResponseSize,
     ];
 
     /// The name in files and on the command line.
@@ -127,6 +130,7 @@ impl Metric {
             Self::BlocksPerRequest => "blocks_per_request",
             Self::WalPerRequest => "wal_per_request",
             Self::Memory => "memory",
+            Self::ResponseSize => "response_size",
         }
     }
 
@@ -136,7 +140,7 @@ impl Metric {
             Self::Goodput | Self::Throughput => Unit::PerSecond,
             Self::Errors => Unit::Share,
             Self::BlocksPerRequest => Unit::Count,
-            Self::WalPerRequest | Self::Memory => Unit::Bytes,
+            Self::WalPerRequest | Self::Memory | Self::ResponseSize => Unit::Bytes,
             _ => Unit::Time,
         }
     }
@@ -145,8 +149,9 @@ impl Metric {
     pub const fn direction(self) -> Direction {
         match self {
             Self::Goodput => Direction::More,
-            // A service that refuses requests responds to more of them; the generator is not what is compared.
-            Self::Throughput | Self::GeneratorCpuPerRequest => Direction::None,
+            // A service that refuses requests responds to more of them; the generator is not what is compared; a shorter
+            // response can say less.
+            Self::Throughput | Self::GeneratorCpuPerRequest | Self::ResponseSize => Direction::None,
             _ => Direction::Less,
         }
     }

@@ -59,8 +59,8 @@ pub use repeat::{NEIGHBOURS, REPEATS_MAX};
 pub use state::Study;
 pub use times::{MergedTimes, ResponseTimes};
 pub use trial::{
-    CUT_SHORT, Entry, GENERATOR, Measured, Options, Placement, Refusal, TRIAL_RULES, Trial, TrialResult,
-    TrialRule, TrialWarning,
+    CUT_SHORT, ENDPOINTS_MAX, Entry, GENERATOR, Measured, OfEndpoint, Options, Placement, Refusal,
+    TRIAL_RULES, Trial, TrialResult, TrialRule, TrialWarning,
 };
 
 use std::collections::{BTreeMap, VecDeque};

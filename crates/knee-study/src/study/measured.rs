@@ -9,10 +9,12 @@ use knee_core::estimate::samples_needed;
 use knee_core::histogram::Histogram;
 use knee_core::outcome::Outcome;
 use knee_core::record::Run;
+use knee_core::tally::EndpointTally;
 use knee_core::unit::Nanos;
 
 use super::times::ResponseTimes;
-use super::{Figure, Measured, Placement, TrialWarning};
+use super::trial::ENDPOINTS_MAX;
+use super::{Figure, Measured, OfEndpoint, Placement, TrialWarning};
 use crate::metric::Metric;
 use crate::statistics::share::Counted;
 use crate::statistics::warm_up::{self, WarmUp};
@@ -63,11 +65,13 @@ impl Measured {
             figures.extend(spent.wal_bytes.map(|bytes| (Metric::WalPerRequest, each(bytes))));
         }
         figures.extend(spent.memory.map(|bytes| (Metric::Memory, Figure::from(bytes as f64))));
+        figures.extend(response_size(&tally).map(|bytes| (Metric::ResponseSize, Figure::from(bytes))));
         Self {
             figures,
             requests: planned,
             times: Some(ResponseTimes::of(ok, planned.saturating_sub(ok.count()))),
             responses: Some(responses(&window)),
+            endpoints: by_endpoint(run),
             validity: run.validity.validity,
             warnings: run
                 .validity
@@ -105,6 +109,48 @@ fn response_times(ok: &Histogram, planned: u64) -> BTreeMap<Metric, Figure> {
     figures.insert(Metric::Mean, Figure { value: mean, at_least });
     figures.insert(Metric::Max, Figure { value: max, at_least });
     figures
+}
+
+/// Mean bytes of a complete response's body; `None` without a response.
+fn response_size(tally: &EndpointTally) -> Option<f64> {
+    let answered = answered(tally);
+    (answered > 0).then(|| tally.bytes_body as f64 / answered as f64)
+}
+
+/// Complete responses, with any status.
+fn answered(tally: &EndpointTally) -> u64 {
+    tally.status.iter().map(|(_, count)| count).sum()
+}
+
+/// What was measured of each endpoint that was called, if there are several, and few enough to store.
+fn by_endpoint(run: &Run) -> BTreeMap<String, OfEndpoint> {
+    let mut all = BTreeMap::new();
+    for (endpoint, tally) in run.head.plan.endpoints.iter().zip(&run.measured.endpoints) {
+        // Two on different ports have one name: such a run stores neither.
+        if tally.planned > 0 && all.insert(without_host(&endpoint.name), of_endpoint(tally)).is_some() {
+            return BTreeMap::new();
+        }
+    }
+    if (2..=ENDPOINTS_MAX).contains(&all.len()) { all } else { BTreeMap::new() }
+}
+
+/// `GET /todos` for `GET http://127.0.0.1:4711/todos`: services get another port with each start.
+fn without_host(endpoint: &str) -> String {
+    let Some((method, url)) = endpoint.split_once(' ') else { return endpoint.to_owned() };
+    let Some((_, rest)) = url.split_once("://") else { return endpoint.to_owned() };
+    let path = rest.find('/').map_or("/", |slash| &rest[slash..]);
+    format!("{method} {path}")
+}
+
+fn of_endpoint(tally: &EndpointTally) -> OfEndpoint {
+    let count = |outcome: Outcome| tally.outcomes[outcome as usize].response.count();
+    let ok = &tally.outcomes[Outcome::Ok as usize].response;
+    let failed = count(Outcome::HttpError) + count(Outcome::TransportError) + count(Outcome::Timeout);
+    OfEndpoint {
+        times: ResponseTimes::of(ok, tally.planned.saturating_sub(ok.count())),
+        responses: Counted { failed, of: failed + ok.count() },
+        body_bytes: tally.bytes_body,
+    }
 }
 
 /// The responses within the window, and the errors among them.
@@ -238,6 +284,30 @@ mod tests {
         // (450.5 + 900) / 2 us at least.
         assert!((mean(&failing).value - 675.25e3).abs() < 1.0 && mean(&failing).at_least);
         assert!(!mean(&clean).at_least && !clean[&Metric::Max].at_least && failing[&Metric::Max].at_least);
+    }
+
+    #[test]
+    fn what_is_stored_of_each_endpoint_does_not_depend_on_the_port_of_the_service() {
+        let mut head = head();
+        head.plan.endpoints =
+            ["GET http://127.0.0.1:4711/todos?limit=10", "POST http://127.0.0.1:4711/todos"]
+                .map(|name| Endpoint { name: name.into() })
+                .to_vec();
+        let mut second = Interval { to: Nanos::from_secs(1), ..Interval::default() };
+        answered(&mut second.measured, 30);
+        second.measured.endpoint_mut(EndpointId(0)).planned = 31;
+        second.measured.endpoint_mut(EndpointId(1)).planned = 5;
+        second.measured.endpoint_mut(EndpointId(0)).status = vec![(200, 30)];
+        second.measured.endpoint_mut(EndpointId(0)).bytes_body = 6_000;
+        let mut builder = RunBuilder::new(head);
+        builder.add(&second);
+        let measured = Measured::of(&builder.end(Ending::Completed), Spent::default(), None);
+        let names: Vec<&str> = measured.endpoints.keys().map(String::as_str).collect();
+        assert_eq!(names, ["GET /todos?limit=10", "POST /todos"]);
+        let list = &measured.endpoints["GET /todos?limit=10"];
+        assert_eq!((list.times.requests(), list.times.unsuccessful(), list.body_bytes), (31, 1, 6_000));
+        assert_eq!(list.responses, Counted { failed: 0, of: 30 });
+        assert_eq!(measured.figures[&Metric::ResponseSize].value, 200.0);
     }
 
     #[test]

@@ -125,6 +125,10 @@ pub struct Measured {
     /// version stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub responses: Option<Counted>,
+    /// The same by endpoint, if there are two at least and [`ENDPOINTS_MAX`] at most. Empty in trials that an older
+    /// version stored.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub endpoints: BTreeMap<String, OfEndpoint>,
     /// Whether the measurement can be trusted.
     #[serde(alias = "state")]
     pub validity: Validity,
@@ -146,6 +150,20 @@ pub struct Measured {
     /// On which CPUs it ran.
     #[serde(default, alias = "place", skip_serializing_if = "Placement::is_unknown")]
     pub placement: Placement,
+}
+
+/// Most endpoints of a trial whose figures are stored apart.
+pub const ENDPOINTS_MAX: usize = 12;
+
+/// What a trial measured of one endpoint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OfEndpoint {
+    /// Response times of its requests.
+    pub times: ResponseTimes,
+    /// The responses to the requests that came due while it was measured, and how many of them are errors.
+    pub responses: Counted,
+    /// Bytes of the bodies of these responses, as received.
+    pub body_bytes: u64,
 }
 
 impl Measured {
