@@ -58,6 +58,18 @@ fn a_service_that_sheds_load_is_named_and_its_capacity_is_what_it_serves() {
     }
 }
 
+#[test]
+fn a_service_that_sheds_load_has_no_knee_because_rejections_end_the_waiting() {
+    // Room for none, for some and for many: with room for none, nothing ever waits.
+    for places in [0, 16, 200] {
+        for seed in 1..=3 {
+            let report = sweep(&config(seed), &mut service(4, 5e-3, Law::Exponential, places));
+            assert!(report.shedding.is_some(), "{places} places, seed {seed}: {:?}", report.capacity);
+            assert_eq!(report.knee, None, "{places} places, seed {seed}");
+        }
+    }
+}
+
 /// Share of requests that M/M/c with room for `places` more turns away (Erlang; the queue is finite).
 fn turned_away(workers: usize, places: usize, offered: f64) -> f64 {
     let mut weight = 1.0;
