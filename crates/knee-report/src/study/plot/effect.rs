@@ -118,12 +118,12 @@ fn rows<'a>(here: &[&'a Effect], metrics: &[Metric], workload: &str) -> Vec<Comp
 fn named(effect: &Effect, workload: &str) -> (String, String) {
     let (from, to) = (&effect.from, &effect.to);
     let pair = || {
-        let from = if from.workload == workload {
-            from.variant.clone()
-        } else {
-            format!("{} under {}", from.variant, from.workload)
+        let from = match (from.workload == workload, from.endpoint == to.endpoint) {
+            (true, true) => from.variant.clone(),
+            (true, false) => words::side(from),
+            (false, _) => format!("{} under {}", words::side(from), from.workload),
         };
-        format!("{from} → {}", to.variant)
+        format!("{from} → {}", words::side(to))
     };
     match &effect.relation {
         Relation::Step => ("each step".to_owned(), pair()),
