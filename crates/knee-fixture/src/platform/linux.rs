@@ -59,7 +59,7 @@ fn living(processes: &[Process], mut known: BTreeSet<i32>) -> Vec<Pid> {
 ///
 /// A group has the number of the process that began it, which no other process can get while the group has members. If
 /// the process is there, when it was started says whether it is the same one. If it has ended, the group can be a later
-/// one with the same number: it is then ours only in the session of the supervisor, which nobody else is in. No
+/// one with the same number: it is then ours only in the session of the supervisor, which no other program joins. No
 /// session is: a process that began with a group of its own cannot begin a session.
 pub(crate) fn stragglers(folder: &Path, marker: &str, _groups: &[i32], started: &[Started]) -> Vec<Pid> {
     let processes = processes();

@@ -91,7 +91,7 @@ fn versus(from: &str, to: &str) -> String {
 }
 
 /// The endpoint of one cell, or those of both; `None` if they have all requests.
-fn endpoint_of(cells: &[&Cell]) -> Option<String> {
+pub fn endpoint_of(cells: &[&Cell]) -> Option<String> {
     let name = |cell: &Cell| cell.endpoint.clone().unwrap_or_else(|| "all endpoints".to_owned());
     let to = cells.last().filter(|_| cells.iter().any(|cell| cell.endpoint.is_some()))?;
     let from = cells.first().unwrap_or(to);

@@ -118,12 +118,14 @@ fn rows<'a>(here: &[&'a Effect], metrics: &[Metric], workload: &str) -> Vec<Comp
 fn named(effect: &Effect, workload: &str) -> (String, String) {
     let (from, to) = (&effect.from, &effect.to);
     let pair = || {
-        let from = match (from.workload == workload, from.endpoint == to.endpoint) {
-            (true, true) => from.variant.clone(),
-            (true, false) => words::side(from),
-            (false, _) => format!("{} under {}", words::side(from), from.workload),
+        // First, because what does not fit is cut at the end.
+        let endpoint = words::endpoint_of(&[from, to]).map(|endpoint| format!("{endpoint}: "));
+        let from = if from.workload == workload {
+            from.variant.clone()
+        } else {
+            format!("{} under {}", from.variant, from.workload)
         };
-        format!("{from} → {}", words::side(to))
+        format!("{}{from} → {}", endpoint.unwrap_or_default(), to.variant)
     };
     match &effect.relation {
         Relation::Step => ("each step".to_owned(), pair()),

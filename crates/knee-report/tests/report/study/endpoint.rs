@@ -129,10 +129,10 @@ fn whatever_shows_a_claim_names_its_endpoint() {
     let document = Document::of(&conclusion, &super::made(), &[]);
     let written = markdown(&document);
     for row in [
-        "| orders are twice as fast | p50 of POST /orders: -50.0 % | p50 of POST /orders: -50.0 % [",
+        "| orders are twice as fast | p50 of POST /orders: -50.0 % | p50 of POST /orders: -50.0 % \\[",
         "| orders take as long as lists | p50 of POST /orders vs GET /items: same |",
         "| a list has less than 2 KB | response_size of GET /items: below ",
-        "none of 4,000 requests of GET /items above 1.00 s [at most",
+        "none of 4,000 requests of GET /items above 1.00 s \\[at most",
         "undecided: POST /orders: p99.9 needs",
         "open: fine, shop, DELETE /items: no valid trial has this endpoint; endpoints: GET /items, POST /orders",
     ] {
@@ -148,7 +148,7 @@ fn whatever_shows_a_claim_names_its_endpoint() {
 fn pictures_of_effects_name_the_endpoints_that_claims_compare() {
     let drawn = plot::all(&conclusion());
     let effects: String = drawn.iter().map(|plot| plot.svg.as_str()).collect();
-    for name in ["stock → fine, POST /orders", "fine, GET /items → fine, POST /orders"] {
+    for name in ["POST /orders: stock → fine", "POST /orders vs GET /items"] {
         assert!(effects.contains(name), "{name}");
     }
 }
