@@ -201,7 +201,7 @@ fn variants(conclusion: &Conclusion) -> Table {
 /// One row per variant, one column per measured metric.
 fn timeline(conclusion: &Conclusion, workload: &str) -> Table {
     let find = |variant: &str, metric: Metric| {
-        let cell = Cell { variant: variant.to_owned(), workload: workload.to_owned() };
+        let cell = Cell::new(variant, workload);
         conclusion.timeline.iter().find(move |row| row.cell == cell && row.metric == metric)
     };
     let had =
@@ -239,13 +239,13 @@ fn effects(conclusion: &Conclusion, workload: &str) -> Table {
         let change =
             |change: Option<f64>| change.map_or(UNKNOWN.to_owned(), |change| value::change(metric, change));
         let from = if effect.from.workload == workload {
-            effect.from.variant.clone()
+            words::side(&effect.from)
         } else {
-            format!("{}, {}", effect.from.variant, effect.from.workload)
+            words::cell(&effect.from)
         };
         vec![
             from,
-            effect.to.variant.clone(),
+            words::side(&effect.to),
             metric.to_string(),
             change(effect.change.map(|range| range.estimate)),
             value::interval(metric, effect.change.as_ref()),

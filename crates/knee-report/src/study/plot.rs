@@ -81,6 +81,16 @@ pub fn all(conclusion: &Conclusion) -> Vec<Plot> {
     plots
 }
 
+/// Whether a file name is one that a picture of a study can have.
+pub fn is_name(file: &str) -> bool {
+    let Some(name) = file.strip_suffix(".svg") else { return false };
+    let of_workload = [PlotKind::Timeline, PlotKind::Effects, PlotKind::Growth].iter().any(|kind| {
+        let workload = name.strip_prefix(kind.name()).and_then(|rest| rest.strip_prefix('-'));
+        workload.is_some_and(|workload| !workload.is_empty() && slug(workload) == workload)
+    });
+    of_workload || name == PlotKind::Primary.name()
+}
+
 /// A name that no other picture has.
 fn unused(plots: &[Plot], wanted: &str) -> String {
     let names = (1..).map(|n| if n == 1 { format!("{wanted}.svg") } else { format!("{wanted}_{n}.svg") });

@@ -104,6 +104,7 @@ fn conclusion() -> Conclusion {
             host_busy: None,
             times: None,
             responses: None,
+            endpoints: BTreeMap::new(),
             record: None,
             placement: Placement {
                 cpus: cpus.map(|(part, cpus)| (part.to_owned(), cpus.to_owned())).into(),
@@ -190,8 +191,12 @@ fn a_study_as_json_is_as_its_schema_says() {
     let validator = jsonschema::draft202012::new(&schema).unwrap();
     let empty =
         Study::new(Definition::read(STUDY, "study.toml", &|_| true).unwrap(), Options::default(), None);
-    let drawn =
-        [(conclusion(), made()), (empty.unwrap().conclude(), Provenance::default()), (grown(), made())];
+    let drawn = [
+        (conclusion(), made()),
+        (empty.unwrap().conclude(), Provenance::default()),
+        (grown(), made()),
+        (endpoint::conclusion(), made()),
+    ];
     for (conclusion, made) in drawn {
         let document: serde_json::Value = serde_json::from_str(&json::render(&conclusion, &made)).unwrap();
         let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
@@ -201,6 +206,8 @@ fn a_study_as_json_is_as_its_schema_says() {
         assert_eq!(whole.claims, conclusion.claims, "the document is the conclusion, with more beside it");
     }
 }
+
+mod endpoint;
 
 /// A valid trial that measured one figure, in nanoseconds.
 fn of_p50(nanos: f64) -> TrialResult {
@@ -214,6 +221,7 @@ fn of_p50(nanos: f64) -> TrialResult {
         host_busy: None,
         times: None,
         responses: None,
+        endpoints: BTreeMap::new(),
         record: None,
         placement: Placement::default(),
     })
@@ -246,6 +254,12 @@ fn pictures_show_every_variant_and_comparison_with_their_words() {
     let plots = plot::all(&conclusion());
     let names: Vec<&str> = plots.iter().map(|plot| plot.file.as_str()).collect();
     assert_eq!(names, ["primary.svg", "timeline-list.svg", "effects-list.svg", "effects-list-2.svg"]);
+    assert!(names.iter().all(|name| plot::is_name(name)), "{names:?}");
+    for other in
+        ["list.svg", "effects.svg", "effects-.svg", "effects-List.svg", "timeline-list.png", "primary-2.svg"]
+    {
+        assert!(!plot::is_name(other), "{other}");
+    }
     let (primary, timeline, effects) = (&plots[0].svg, &plots[1].svg, &plots[2].svg);
     assert!(primary.contains("list: each step") && primary.contains("+24.6 %"), "{primary}");
     for words in ["stock", "fine", "2,000/s", "10.0 ms", "requests/s", "less is better", "×0.92"] {
@@ -374,6 +388,7 @@ fn what_others_wrote_cannot_break_out_of_a_picture_or_a_name_of_a_file() {
             host_busy: None,
             times: None,
             responses: None,
+            endpoints: BTreeMap::new(),
             record: None,
             placement: Placement::default(),
         };

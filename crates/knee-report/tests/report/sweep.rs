@@ -229,9 +229,13 @@ fn a_service_that_sheds_load_is_called_that_in_the_first_line() {
     assert!(first.starts_with("Capacity: ") && first.contains("The service sheds load beyond "), "{first}");
     assert!(first.contains("keeps serving 4,000 requests/s."), "{first}");
     assert!(!text.contains("no step was overloaded"), "{text}");
+    let knee = text.lines().find(|line| line.trim_start().starts_with("knee  "));
+    assert_eq!(knee, None, "rejections end the waiting: {text}");
+    assert!(text.contains("under overload"), "{text}");
     let document: Value = serde_json::from_str(&json::render(&view)).unwrap();
     assert_eq!(document["shedding"]["goodput"], 4_000.0);
     assert_eq!(document["saturation"]["goodput"], 4_000.0);
+    assert_eq!(document["knee"], Value::Null);
 }
 
 #[test]
