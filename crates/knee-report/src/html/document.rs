@@ -87,7 +87,11 @@ fn page(
 ) -> String {
     let begins = document.blocks.iter().position(|block| matches!(block, Block::Heading(_)));
     let (first, rest) = document.blocks.split_at(begins.unwrap_or(document.blocks.len()));
-    let (front, tables) = front(kind, document, trust, (first, plots, forest));
+    let (mut front, mut tables) = front(kind, document, trust, (first, plots, forest));
+    // Without a verdict, the tables are the answer.
+    if front.trust.is_none() {
+        front.picture = html! { @for block in std::mem::take(&mut tables) { (self::block(block, plots)) } };
+    }
     let mut sections = Vec::new();
     if !tables.is_empty() {
         let body = html! { @for block in tables { (self::block(block, plots)) } };

@@ -213,6 +213,15 @@ fn the_page_of_a_study_has_the_verdict_first_every_picture_and_every_section() {
 }
 
 #[test]
+fn the_page_of_two_runs_gives_no_verdict_and_shows_both_first() {
+    let (one, other) = (super::fixture::healthy_open(), super::fixture::overload());
+    let page = html::record_pair(&RecordPair::of((&one, "a.knee"), (&other, "b.knee"), None));
+    let (front, _) = page.split_once("<nav").unwrap();
+    assert!(front.contains("No verdict: one run per side cannot separate change from noise."), "{front}");
+    assert!(front.contains("a.knee") && front.contains("b.knee"), "{front}");
+}
+
+#[test]
 fn the_page_of_a_comparison_has_the_verdict_on_b_first() {
     let comparison = comparison();
     let page = Page::read(&html::comparison(&comparison));
