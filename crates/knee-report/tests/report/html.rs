@@ -333,3 +333,42 @@ fn only_one_file_goes_around_the_escaping() {
     }
     assert_eq!(found, ["raw.rs"]);
 }
+
+/// The contrast of two colours by WCAG 2.2: 1 to 21.
+fn contrast(one: &str, other: &str) -> f64 {
+    let part = |colour: &str, at: usize| {
+        let value = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+        if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+    };
+    let luminance =
+        |colour: &str| 0.2126 * part(colour, 1) + 0.7152 * part(colour, 3) + 0.0722 * part(colour, 5);
+    let (a, b) = (luminance(one), luminance(other));
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
+#[test]
+fn text_and_lines_stand_out_on_light_and_on_dark_pages() {
+    let html = of_run(&fixture::empty());
+    let page = Page::read(&html);
+    let style = &page.all("style")[0].text;
+    let schemes: Vec<&str> =
+        style.split(":root {").skip(1).map(|rest| rest.split('}').next().unwrap()).collect();
+    assert_eq!(schemes.len(), 2, "a light and a dark one");
+    for scheme in schemes {
+        let colour = |name: &str| {
+            let (_, rest) =
+                scheme.split_once(&format!("--{name}: ")).unwrap_or_else(|| panic!("{name} is missing"));
+            rest.split(';').next().unwrap()
+        };
+        for ground in ["page", "panel"] {
+            for text in ["ink", "faint", "link", "good", "doubtful", "bad"] {
+                let found = contrast(colour(text), colour(ground));
+                assert!(found >= 4.5, "{text} on {ground}: {found:.2}");
+            }
+        }
+        for line in ["c0", "c1", "c2", "c3", "c4", "c5", "c6"] {
+            let found = contrast(colour(line), colour("page"));
+            assert!(found >= 3.0, "{line}: {found:.2}");
+        }
+    }
+}
