@@ -3,21 +3,21 @@
 //! Lays a [`View`] out and calculates nothing. Width, unit and colour are parameters; does not
 //! look at a terminal. Lines never exceed the width (which counts as 60 at the least).
 
-mod answer;
+pub(crate) mod answer;
 
 pub mod ink;
 
 pub mod interval;
 
-mod plan;
+pub(crate) mod plan;
 
-mod section;
+pub(crate) mod section;
 
 mod style;
 
 pub(crate) mod table;
 
-mod times;
+pub(crate) mod times;
 
 pub(crate) mod validity;
 

@@ -5,6 +5,8 @@
 
 pub mod bars;
 
+pub mod column;
+
 pub mod foreign;
 
 pub mod missing;
@@ -14,6 +16,8 @@ pub mod moment;
 pub mod request_stats;
 
 pub mod reading;
+
+pub mod spectrum;
 
 pub mod time_summary;
 
@@ -29,6 +33,7 @@ use foreign::Foreign;
 use missing::MissingPercentile;
 use reading::Reading;
 use request_stats::RequestStats;
+use spectrum::Spectrum;
 
 /// A run, as every report shows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +60,8 @@ pub struct View {
     pub missing: Vec<MissingPercentile>,
     /// Response times of all outcomes, as rows of a histogram.
     pub histogram: Vec<Bar>,
+    /// Many percentiles of response time and service time.
+    pub spectrum: Spectrum,
     /// Figures that only other tools' formats need.
     pub foreign: Foreign,
     /// The intervals, in order; [`moment::Moment`] has the figures of one.
@@ -107,6 +114,7 @@ impl View {
             rate: Rate::of(run.from_warm_up, &total, &run.series, window),
             missing: MissingPercentile::all(&total.response, span.window),
             histogram: bars::bars(&response),
+            spectrum: Spectrum::of(&tally, &response),
             foreign: Foreign::of(&tally, &response, &total, &run.series, window),
             head: run.head.clone(),
             ending: run.ending.clone(),

@@ -369,6 +369,8 @@ pub enum Format {
     /// For people
     #[default]
     Text,
+    /// A page for a browser, in one file
+    Html,
     /// Everything, for programs; docs/reference has its schema
     Json,
     /// One row per interval
@@ -385,6 +387,8 @@ pub enum ReportFormat {
     /// For people
     #[default]
     Text,
+    /// A page for a browser, in one file
+    Html,
     /// Everything, for programs; docs/reference has its schema
     Json,
     /// One row per interval
@@ -402,6 +406,7 @@ impl ReportFormat {
     pub const fn of_one_text(self) -> Option<Format> {
         match self {
             Self::Text => Some(Format::Text),
+            Self::Html => Some(Format::Html),
             Self::Json => Some(Format::Json),
             Self::Csv => Some(Format::Csv),
             Self::OhaJson => Some(Format::OhaJson),

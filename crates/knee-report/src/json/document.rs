@@ -110,6 +110,12 @@ impl<'v> Document<'v> {
             series: Series(&view.series),
         }
     }
+
+    /// The same without intervals.
+    #[must_use]
+    pub fn without_series(self) -> Self {
+        Self { series: Series(&[]), ..self }
+    }
 }
 
 /// One warning of the validity check.

@@ -4,7 +4,7 @@
 //! axis come from the conclusion's figures. People who see red and green alike can distinguish the colours, and
 //! each colour has its word beside it.
 
-mod axis;
+pub(super) mod axis;
 
 mod canvas;
 

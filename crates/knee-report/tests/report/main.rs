@@ -8,6 +8,8 @@ mod csv;
 
 mod fixture;
 
+mod html;
+
 mod json;
 
 mod laws;
@@ -17,6 +19,8 @@ mod locust;
 mod results;
 
 mod oha;
+
+mod page;
 
 mod sweep;
 

@@ -96,6 +96,8 @@ pub enum StudyFormat {
     /// For people
     #[default]
     Text,
+    /// A page for a browser, in one file
+    Html,
     /// Markdown, for a document
     Md,
     /// Everything, for programs

@@ -81,7 +81,7 @@ const BAD: &[(&str, &str, &str)] = &[
     (
         "$URL --output-format yaml",
         "`yaml` is not a value of `--output-format`",
-        "use one of: text, json, csv, oha-json, quiet",
+        "use one of: text, html, json, csv, oha-json, quiet",
     ),
     ("$URL -u parsecs", "`parsecs` is not a value of `--time-unit`", "use one of: ns, us, ms, s, m, h"),
     ("$URL -H nocolon", "`-H nocolon` has no colon", "write it as `-H 'name: value'`"),
