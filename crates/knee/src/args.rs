@@ -9,6 +9,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, ValueEnum};
 use knee_report::number::Unit;
 
+mod audit;
+
 mod command_line;
 
 mod compare;
@@ -21,6 +23,7 @@ mod sweep;
 
 mod words;
 
+pub use audit::{AuditArgs, AuditFormat};
 pub use command_line::{Invocation, Refused, help, meant_command, parse};
 pub use compare::{
     CalibrateArgs, CommandFlags, CompareArgs, CompareFormat, CompareOutputFlags, TrialFlags, VerdictFlags,

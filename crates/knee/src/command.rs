@@ -6,6 +6,8 @@ pub mod load;
 
 pub mod report;
 
+pub mod audit;
+
 pub mod demo;
 
 pub mod tour;
