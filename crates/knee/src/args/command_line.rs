@@ -74,7 +74,7 @@ enum Subcommands {
     Compare(Box<CompareArgs>),
     /// Measure the noise floor of this machine
     Calibrate(Box<CalibrateArgs>),
-    /// Explain a validity warning: its limits, cause and remedy
+    /// Explain a validity warning or a finding: its limits, cause and remedy
     Explain(ExplainArgs),
     /// Show a load test, a sweep and a comparison on a demo server, in about 90 s
     Tour(TourArgs),
@@ -101,7 +101,7 @@ pub enum Invocation {
     Calibrate(Box<CalibrateArgs>),
     /// Show the main commands on a demo server.
     Tour(TourArgs),
-    /// Explain a validity warning.
+    /// Explain a validity warning or a finding.
     Explain(ExplainArgs),
 }
 
