@@ -5,6 +5,8 @@
 
 pub(crate) mod answer;
 
+mod finding;
+
 pub mod ink;
 
 pub mod interval;
@@ -38,6 +40,7 @@ pub fn render(view: &View, style: &Style) -> String {
     let style = &Style { width: style.width.max(WIDTH_MIN), ..*style };
     let blocks = [
         [title(view, style), validity::answer(view, style), answer::lines(view, style)].concat(),
+        finding::lines(&view.findings, style),
         section::summary(view, style),
         times::table(view, style),
         times::histogram(view, style),
@@ -64,6 +67,7 @@ pub fn beside_k6(view: &View, style: &Style) -> String {
     let blocks = [
         // What was planned stands in the options; the plan here counts iterations, not requests.
         title(view, style).into_iter().take(1).collect(),
+        finding::lines(&view.findings, style),
         times::table(view, style),
         section::endpoints(view, style),
         section::errors(view, style),

@@ -22,11 +22,13 @@ pub mod spectrum;
 pub mod time_summary;
 
 use knee_core::estimate::Distribution;
+use knee_core::observation::Observations;
 use knee_core::outcome::Outcome;
 use knee_core::record::{Ending, Head, Point, Run};
 use knee_core::tally::EndpointTally;
 use knee_core::unit::Nanos;
 use knee_core::validity::ValidityReport;
+use knee_findings::Evidence;
 
 use bars::Bar;
 use foreign::Foreign;
@@ -64,6 +66,8 @@ pub struct View {
     pub spectrum: Spectrum,
     /// Figures that only other tools' formats need.
     pub foreign: Foreign,
+    /// What limits the service, by the rules of `knee-findings`.
+    pub findings: knee_findings::Report,
     /// The intervals, in order; [`moment::Moment`] has the figures of one.
     pub series: Vec<Point>,
 }
@@ -124,6 +128,7 @@ impl View {
             endpoints: endpoints(run),
             warm_up: RequestStats::of(&run.warm_up.all()),
             from_warm_up: run.from_warm_up,
+            findings: knee_findings::examine(&Evidence::of(run, &Observations::default())),
             series: run.series.clone(),
         }
     }

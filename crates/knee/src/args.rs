@@ -48,7 +48,7 @@ struct HelpFlag {
 /// `knee explain`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ExplainArgs {
-    /// Code in brackets after a warning or a note [default: list all codes]
+    /// Code in brackets after a warning, a note or a finding [default: list all codes]
     #[arg(value_name = "CODE")]
     pub code: Option<String>,
     #[command(flatten)]
@@ -85,6 +85,9 @@ pub struct ReportArgs {
     /// Unit of times in text [default: chosen to fit]
     #[arg(short = 'u', long, value_name = "UNIT", value_parser = unit())]
     pub time_unit: Option<Unit>,
+    /// Show all findings with their evidence, and the rules that could not run; JSON always has them
+    #[arg(long)]
+    pub all_findings: bool,
     /// No colours; the variable `NO_COLOR` does the same
     #[arg(long, alias = "disable-color")]
     pub no_color: bool,

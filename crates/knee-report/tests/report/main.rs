@@ -6,6 +6,8 @@
 
 mod csv;
 
+mod finding;
+
 mod fixture;
 
 mod html;

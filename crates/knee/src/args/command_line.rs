@@ -78,7 +78,7 @@ enum Subcommands {
     Calibrate(Box<CalibrateArgs>),
     /// Check the printed results of load testing tools: which figures cannot be true
     Audit(AuditArgs),
-    /// Explain a validity warning: its limits, cause and remedy
+    /// Explain a validity warning or a finding: its limits, cause and remedy
     Explain(ExplainArgs),
     /// Show a load test, a sweep and a comparison on a demo server, in about 90 s
     Tour(TourArgs),
@@ -107,7 +107,7 @@ pub enum Invocation {
     Audit(AuditArgs),
     /// Show the main commands on a demo server.
     Tour(TourArgs),
-    /// Explain a validity warning.
+    /// Explain a validity warning or a finding.
     Explain(ExplainArgs),
 }
 

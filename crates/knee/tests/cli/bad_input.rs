@@ -34,12 +34,12 @@ const BAD: &[(&str, &str, &str)] = &[
     ("compare --nonsense", "there is no flag `--nonsense`", "`knee compare --help` lists every flag"),
     (
         "explain nonsense",
-        "`nonsense` is not the code of a warning or a note",
+        "`nonsense` is not the code of a warning, a note or a finding",
         "`knee explain` lists all codes",
     ),
     (
         "explain run_dealy",
-        "`run_dealy` is not the code of a warning or a note",
+        "`run_dealy` is not the code of a warning, a note or a finding",
         "did you mean `run_delay`? `knee explain` lists all codes",
     ),
     (
