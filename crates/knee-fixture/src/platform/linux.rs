@@ -59,8 +59,8 @@ fn living(processes: &[Process], mut known: BTreeSet<i32>) -> Vec<Pid> {
 ///
 /// A group has the number of the process that began it, which no other process can get while the group has members. If
 /// the process is there, when it was started says whether it is the same one. If it has ended, the group can be a later
-/// one with the same number: it is then ours only in the session of the supervisor, which no other program joins. No
-/// session is: a process that began with a group of its own cannot begin a session.
+/// one with the same number: it is then ours only in the session of the supervisor, which no other program joins. A
+/// session with that number is a later one, because a process that leads a group cannot begin a session.
 pub(crate) fn stragglers(folder: &Path, marker: &str, _groups: &[i32], started: &[Started]) -> Vec<Pid> {
     let processes = processes();
     let leaders: Vec<(&Started, Option<&Process>)> =

@@ -194,7 +194,7 @@ mod tests {
         let lists = trial(100).of_endpoint("GET /items").unwrap();
         let size = Figure { value: 2_000.0, at_least: false };
         assert_eq!(lists.figures[&Metric::ResponseSize], size);
-        assert_eq!(lists.figures[&Metric::Errors].value, 0.0);
+        assert_eq!(lists.figures[&Metric::Errors], Figure::from(0.0));
         let orders = trial(100).of_endpoint("POST /orders").unwrap();
         assert_eq!(orders.figures[&Metric::ResponseSize], Figure { value: 90.0, at_least: true });
         assert!((orders.figures[&Metric::Errors].value - 0.1).abs() < 1e-12);
@@ -211,7 +211,7 @@ mod tests {
         orders.responses = Counted { failed: 40, of: 40 };
         let found = trial.of_endpoint("POST /orders").unwrap();
         assert!(!found.figures.contains_key(&Metric::Mean) && !found.figures.contains_key(&Metric::P50));
-        assert_eq!(found.figures[&Metric::Errors].value, 1.0);
-        assert_eq!(found.figures[&Metric::Goodput].value, 0.0);
+        assert_eq!(found.figures[&Metric::Errors], Figure::from(1.0));
+        assert_eq!(found.figures[&Metric::Goodput], Figure::from(0.0));
     }
 }

@@ -105,6 +105,7 @@ impl Trial {
 /// The outcome of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "nearly every trial is measured, and a study keeps hundreds")]
 pub enum TrialResult {
     /// It ran to its end.
     Measured(Measured),
