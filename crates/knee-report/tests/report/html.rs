@@ -234,6 +234,20 @@ fn a_page_is_small_and_says_what_it_leaves_out() {
     assert!(html.contains("without its 86,400 intervals"), "the data has no series");
 }
 
+#[test]
+fn of_many_endpoints_the_busiest_are_open_and_the_page_says_how_many_it_leaves_out() {
+    let mut run = fixture::three_endpoints();
+    let (endpoint, tally) = (run.endpoints[0].clone(), run.measured.endpoints[0].clone());
+    run.endpoints.resize(600, endpoint);
+    run.measured.endpoints.resize(600, tally);
+    let html = of_run(&run);
+    let page = Page::read(&html);
+    let summaries: Vec<&str> = page.all("summary").iter().map(|one| one.text.as_str()).collect();
+    assert!(summaries.contains(&"Show 475 more endpoints"), "{summaries:?}");
+    assert!(page.of_class("note").iter().any(|one| one.text == "100 more in the JSON: endpoints."));
+    assert!(without_data(&html).len() < BYTES_MAX, "{} bytes", without_data(&html).len());
+}
+
 /// Names that try to get out of their element.
 static BITES: [&str; 8] = [
     "</script><script>alert(1)</script>",

@@ -6,18 +6,20 @@ use knee_core::outcome::Blame;
 use maud::{Markup, html};
 
 use super::over_time;
-use crate::View;
 use crate::html::table::{Table, cell, number, words};
 use crate::html::words as texts;
-use crate::number::count;
+use crate::number::{Scale, count};
 use crate::text::Style;
 use crate::text::section::common_origin;
 use crate::text::times::{scale, short};
 use crate::view::column::Columns;
 use crate::view::request_stats::Error;
+use crate::view::{EndpointStats, View};
 
 /// Most endpoints of a page; the JSON has all.
 const ENDPOINTS_MAX: usize = 500;
+/// Endpoints that are not folded.
+const ENDPOINTS_OPEN: usize = 25;
 /// Most examples of one kind of error.
 const EXAMPLES_MAX: usize = 3;
 
@@ -65,7 +67,7 @@ fn statuses(view: &View) -> Markup {
     table.markup()
 }
 
-/// The endpoints with most requests; nothing if there is only one.
+/// The endpoints with most requests, all but the first ones folded; nothing if there is only one.
 pub(super) fn endpoints(view: &View, style: &Style) -> Option<Markup> {
     let mut busy: Vec<_> = view.endpoints.iter().filter(|one| one.stats.books.planned > 0).collect();
     if busy.len() < 2 {
@@ -75,27 +77,15 @@ pub(super) fn endpoints(view: &View, style: &Style) -> Option<Markup> {
     let scale = scale(&view.total.response, style);
     let names: Vec<&str> = busy.iter().map(|endpoint| endpoint.name.as_str()).collect();
     let common = common_origin(&names);
-    let columns = ["requests", "not ok", "mean", "p50", "p90", "p99", "max", "service p50", "service p99"];
-    let header = std::iter::once(words("endpoint")).chain(columns.map(number));
-    let mut table = Table::new("Endpoints with their response times", header);
-    for endpoint in busy.iter().take(ENDPOINTS_MAX) {
-        let stats = &endpoint.stats;
-        let (response, service) = (&stats.response, &stats.service);
-        let name =
-            common.map_or_else(|| endpoint.name.clone(), |origin| endpoint.name.replacen(origin, "", 1));
-        let times = [
-            response.mean,
-            response.percentile("p50"),
-            response.percentile("p90"),
-            response.percentile("p99"),
-            response.max,
-            service.percentile("p50"),
-            service.percentile("p99"),
-        ];
-        let mut row = vec![texts::name(&name), cell(count(stats.books.planned)), cell(count(stats.not_ok()))];
-        row.extend(times.map(|time| cell(short(time, scale))));
-        table.rows.push(row);
-    }
+    let (first, rest) = busy.split_at(busy.len().min(ENDPOINTS_OPEN));
+    let rest = &rest[..rest.len().min(ENDPOINTS_MAX - ENDPOINTS_OPEN)];
+    let table = |caption: &str, endpoints: &[&EndpointStats]| {
+        let columns =
+            ["requests", "not ok", "mean", "p50", "p90", "p99", "max", "service p50", "service p99"];
+        let mut table = Table::new(caption, std::iter::once(words("endpoint")).chain(columns.map(number)));
+        table.rows.extend(endpoints.iter().map(|endpoint| row(endpoint, common, scale)));
+        table.markup()
+    };
     let more = busy.len().saturating_sub(ENDPOINTS_MAX);
     Some(html! {
         p.remark {
@@ -103,7 +93,32 @@ pub(super) fn endpoints(view: &View, style: &Style) -> Option<Markup> {
             @if let Some(origin) = common { ", of " (texts::name(origin)) }
             "."
         }
-        (table.markup())
+        (table("Endpoints with their response times", first))
+        @if !rest.is_empty() {
+            details {
+                summary { "Show " (rest.len()) " more endpoints" }
+                (table("More endpoints with their response times", rest))
+            }
+        }
         @if more > 0 { p.note { (count(more as u64)) " more in the JSON: " code { "endpoints" } "." } }
     })
+}
+
+/// An endpoint, without the origin that all of them have.
+fn row(endpoint: &EndpointStats, common: Option<&str>, scale: Scale) -> Vec<Markup> {
+    let stats = &endpoint.stats;
+    let (response, service) = (&stats.response, &stats.service);
+    let name = common.map_or_else(|| endpoint.name.clone(), |origin| endpoint.name.replacen(origin, "", 1));
+    let times = [
+        response.mean,
+        response.percentile("p50"),
+        response.percentile("p90"),
+        response.percentile("p99"),
+        response.max,
+        service.percentile("p50"),
+        service.percentile("p99"),
+    ];
+    let mut row = vec![texts::name(&name), cell(count(stats.books.planned)), cell(count(stats.not_ok()))];
+    row.extend(times.map(|time| cell(short(time, scale))));
+    row
 }
