@@ -385,8 +385,8 @@ mod tests {
 
     #[test]
     fn commas_group_digits_only_where_three_follow() {
-        assert_eq!(number("3,957,982 x").unwrap().value, 3_957_982.0);
-        assert_eq!(number("1,23").unwrap().value, 1.0);
+        assert!(close(number("3,957,982 x").unwrap().value, 3_957_982.0));
+        assert!(close(number("1,23").unwrap().value, 1.0));
         assert_eq!(number("1.5.2").unwrap().rest, ".2");
         assert!(number("x1").is_none());
         assert!(number(&"9".repeat(100)).is_none());
