@@ -159,10 +159,10 @@ impl Run {
         );
         let n = self.times.len();
         format!(
-            "running ({:.1}s), 00/{vus} VUs, {n} complete and 0 interrupted iterations\n\n    http_req_duration..: {trend}\n    \
-             http_req_failed....: 0.00%  0 out of {n}\n    http_reqs..........: {n} {:.6}/s\n    iteration_duration.: {trend}\n    \
-             iterations.........: {n} {:.6}/s\n    vus................: {vus} min={vus} max={vus}\n    \
-             vus_max............: {vus} min={vus} max={vus}\n",
+            "running ({:.1}s), 00/{vus} VUs, {n} complete and 0 interrupted iterations\n\n    http_req_duration....: {trend}\n    \
+             http_req_failed......: 0.00%  0 out of {n}\n    http_reqs............: {n} {:.6}/s\n    iteration_duration...: {trend}\n    \
+             iterations...........: {n} {:.6}/s\n    vus..................: {vus} min={vus} max={vus}\n    \
+             vus_max..............: {vus} min={vus} max={vus}\n",
             self.seconds,
             self.rate(),
             self.rate()
