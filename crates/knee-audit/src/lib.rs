@@ -10,6 +10,8 @@ pub mod measurement;
 
 pub mod finding;
 
+pub mod problem;
+
 pub mod read;
 
 pub mod check;
@@ -19,7 +21,8 @@ pub mod report;
 use std::io::Read;
 
 pub use measurement::{Document, Measurement};
-pub use read::{Known, ReadError};
+pub use problem::ReadError;
+pub use read::Known;
 pub use report::Report;
 
 /// Reads one output and checks it. `name` is what reports call it.

@@ -224,7 +224,7 @@ pub struct Measurement {
 impl Measurement {
     /// An empty measurement of a tool.
     pub fn new(tool: Tool, line: usize) -> Self {
-        Self { tool, line, ..Self::default() }
+        Self { line, tool, ..Self::default() }
     }
 
     /// The time of a percentile.

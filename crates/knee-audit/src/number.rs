@@ -258,13 +258,14 @@ fn consumed<'a>(text: &'a str, rest: &str) -> &'a str {
     text.get(..text.len() - rest.len()).unwrap_or(text).trim()
 }
 
-/// Reads a number without a unit, and returns what follows.
+/// Reads a number without a unit, and returns what follows. A whole number of a tool is a count, which is not rounded.
 pub fn plain(text: &str, rounding: Rounding) -> Option<(Figure, &str)> {
     let number = number(text)?;
+    let is_count = rounding == Rounding::Nearest && number.is_whole && !number.is_rough;
     let figure = Figure {
         text: consumed(text, number.rest).to_owned(),
         value: number.value,
-        range: number.range(rounding),
+        range: if is_count { Range::exact(number.value) } else { number.range(rounding) },
     };
     Some((figure, number.rest))
 }
@@ -385,8 +386,8 @@ mod tests {
 
     #[test]
     fn commas_group_digits_only_where_three_follow() {
-        assert_eq!(number("3,957,982 x").unwrap().value, 3_957_982.0);
-        assert_eq!(number("1,23").unwrap().value, 1.0);
+        assert!(close(number("3,957,982 x").unwrap().value, 3_957_982.0));
+        assert!(close(number("1,23").unwrap().value, 1.0));
         assert_eq!(number("1.5.2").unwrap().rest, ".2");
         assert!(number("x1").is_none());
         assert!(number(&"9".repeat(100)).is_none());

@@ -7,6 +7,7 @@ mod block;
 mod k6_samples;
 mod k6_summary;
 mod k6_text;
+mod line;
 mod locust;
 mod markdown;
 mod oha_json;
@@ -21,65 +22,13 @@ use std::io::{BufRead, BufReader, Read};
 
 use crate::measurement::{Document, Load, Measurement};
 use crate::number::Figure;
-
-/// Largest output that is read as a whole, in bytes.
-pub const BYTES_MAX: u64 = 64 << 20;
-
-/// What every hint about an unknown format names.
-pub const FORMATS: &str = "k6 (summary JSON, JSON lines, CSV, end-of-test text), oha (text, JSON), hey (text, CSV), \
-     wrk and wrk2 (text), ab (text), vegeta (JSON report, JSON results), Locust (stats CSV, history CSV, HTML), and \
-     Markdown with tables or outputs of these";
+use crate::problem::{BYTES_MAX, ReadError};
 
 /// Facts about the load that the output does not contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Known {
     /// Number of connections of a closed load.
     pub connections: Option<u64>,
-}
-
-/// Why an output cannot be checked.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// No reader knows it.
-    #[error("the format is not known")]
-    UnknownFormat,
-    /// It is compressed.
-    #[error("the file is compressed")]
-    Compressed,
-    /// vegeta's binary results.
-    #[error("the file has binary results of vegeta")]
-    Binary,
-    /// The format is known, but the content is damaged.
-    #[error("line {line}: {what}")]
-    Damaged {
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong.
-        what: String,
-    },
-    /// It is too large to be read as a whole.
-    #[error("the file has more than {} MiB, and its format is not one that is read in pieces", BYTES_MAX >> 20)]
-    TooLarge,
-    /// It has no figures.
-    #[error("the file has no figures to check")]
-    Empty,
-    /// It cannot be read.
-    #[error(transparent)]
-    Io(#[from] std::io::Error),
-}
-
-impl ReadError {
-    /// What to do next.
-    pub fn hint(&self) -> String {
-        match self {
-            Self::UnknownFormat | Self::Empty => format!("formats: {FORMATS}"),
-            Self::Compressed => "unpack it first, as in `gunzip FILE`".to_owned(),
-            Self::Binary => "convert it first: `vegeta encode FILE > results.json`".to_owned(),
-            Self::Damaged { .. } => "give the output as the tool wrote it".to_owned(),
-            Self::TooLarge => "give the tool's summary instead".to_owned(),
-            Self::Io(_) => "check the file and its permissions".to_owned(),
-        }
-    }
 }
 
 /// Reads one output.
@@ -145,7 +94,7 @@ fn whole(input: impl Read) -> Result<Document, ReadError> {
     if document.measurements.is_empty() {
         return Err(ReadError::UnknownFormat);
     }
-    document.format = document.measurements[0].tool.name().to_owned();
+    document.measurements[0].tool.name().clone_into(&mut document.format);
     Ok(document)
 }
 

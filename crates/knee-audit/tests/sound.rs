@@ -3,6 +3,8 @@
 //!
 //! proptest prints the seed of a failure. Uses no server and no clock.
 
+#![allow(clippy::unwrap_used, clippy::format_push_string, reason = "a test that lays out texts")]
+
 use knee_audit::{Known, Report, audit};
 use proptest::prelude::*;
 
@@ -157,10 +159,10 @@ impl Run {
         );
         let n = self.times.len();
         format!(
-            "running ({:.1}s), 00/{vus} VUs, {n} complete and 0 interrupted iterations\n\n    http_req_duration..: {trend}\n    \
-             http_req_failed....: 0.00%  0 out of {n}\n    http_reqs..........: {n} {:.6}/s\n    iteration_duration.: {trend}\n    \
-             iterations.........: {n} {:.6}/s\n    vus................: {vus} min={vus} max={vus}\n    \
-             vus_max............: {vus} min={vus} max={vus}\n",
+            "running ({:.1}s), 00/{vus} VUs, {n} complete and 0 interrupted iterations\n\n    http_req_duration....: {trend}\n    \
+             http_req_failed......: 0.00%  0 out of {n}\n    http_reqs............: {n} {:.6}/s\n    iteration_duration...: {trend}\n    \
+             iterations...........: {n} {:.6}/s\n    vus..................: {vus} min={vus} max={vus}\n    \
+             vus_max..............: {vus} min={vus} max={vus}\n",
             self.seconds,
             self.rate(),
             self.rate()
@@ -223,13 +225,13 @@ proptest! {
     #[test]
     fn a_mean_that_needs_more_connections_than_there_are_is_found(run in run()) {
         let connection_seconds = run.connections as f64 * run.seconds;
-        let mean = 1.1 * connection_seconds / run.times.len() as f64;
+        let mean = 1.4 * connection_seconds / run.times.len() as f64;
         for output in [run.oha(mean), run.hey(mean)] {
             prop_assert!(!checked(&output, Some(run.connections)).consistent, "{output}");
         }
         let in_flight = run.mean() * run.times.len() as f64 / run.seconds;
         if in_flight > 2.0 {
-            let output = run.k6((in_flight / 1.2) as usize);
+            let output = run.k6((in_flight / 1.4) as usize);
             prop_assert!(!checked(&output, None).consistent, "{output}");
         }
     }

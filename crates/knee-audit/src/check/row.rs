@@ -40,7 +40,7 @@ fn same(one: &Measurement, other: &Measurement) -> Option<Finding> {
     let (first, second) = (times(one), times(other));
     let is_same = !first.is_empty()
         && first.len() == second.len()
-        && first.iter().zip(&second).all(|(a, b)| a.value == b.value);
+        && first.iter().zip(&second).all(|(a, b)| a.value.to_bits() == b.value.to_bits());
     let n: usize = first.iter().map(|figure| n_digits(figure)).sum();
     let is_rate_same = one.rate.as_ref().map(|rate| rate.value) == other.rate.as_ref().map(|rate| rate.value);
     // Three digits that agree by chance: one pair in a thousand.
@@ -93,9 +93,10 @@ fn conditions(rows: &[&Measurement]) -> Option<Finding> {
         .filter_map(|one| one.rate.as_ref())
         .map(|rate| (rate.value, rate.text.as_str()))
         .collect();
-    rates.dedup_by(|a, b| a.0 == b.0);
+    rates.dedup_by(|a, b| a.0.to_bits() == b.0.to_bits());
     // A rate that all rows could choose is round; a measured one is not.
-    let is_chosen = rows.iter().filter_map(|one| one.rate.as_ref()).all(|rate| rate.value % 10.0 == 0.0);
+    let is_chosen =
+        rows.iter().filter_map(|one| one.rate.as_ref()).all(|rate| (rate.value as u64).is_multiple_of(10));
     if steps < 3 || rates.len() < 3 || !is_chosen || rows.iter().any(|one| one.percentiles.is_empty()) {
         return None;
     }

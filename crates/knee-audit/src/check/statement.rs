@@ -66,13 +66,7 @@ fn finding(document: &Document, statement: &Statement) -> Option<Finding> {
                 ))
             })
         }
-        Claim::PlanRows { limit, planned, below } => {
-            (planned != limit && (planned > limit || below >= limit)).then(|| {
-                impossible(format!("the plan returns {planned} rows, the query asks for {limit}"))
-                    .step(format!("LIMIT {limit}, but rows={planned} of {below} below it"))
-                    .cause("the plan is that of another query")
-            })
-        }
+        Claim::PlanRows { limit, planned, below } => plan(*limit, *planned, *below, statement),
         Claim::SameFigures { figures, other, other_line } => Some(
             Finding::about(
                 NAME,
@@ -85,6 +79,19 @@ fn finding(document: &Document, statement: &Statement) -> Option<Finding> {
         ),
         Claim::Linear => None,
     }
+}
+
+/// A plan that returns more rows than the limit of its query, or fewer although there are enough.
+fn plan(limit: u64, planned: u64, below: u64, statement: &Statement) -> Option<Finding> {
+    if planned == limit || (planned < limit && below < limit) {
+        return None;
+    }
+    let says = format!("the plan returns {planned} rows, the query asks for {limit}");
+    Some(
+        Finding::about(NAME, Grade::Impossible, statement, says)
+            .step(format!("LIMIT {limit}, but rows={planned} of {below} below it"))
+            .cause("the plan is that of another query"),
+    )
 }
 
 /// Factor from before to after.

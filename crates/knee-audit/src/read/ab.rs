@@ -5,7 +5,7 @@
 use crate::measurement::{Load, Measurement, Named, Percentile, Relation, Tool};
 use crate::number::{Figure, Range, Rounding, number, plain, time};
 
-use super::block::Line;
+use super::line::Line;
 
 /// Reads every output.
 pub fn read(lines: &[Line<'_>]) -> Vec<Measurement> {
@@ -37,7 +37,7 @@ fn one(lines: &[Line<'_>]) -> Measurement {
             match key {
                 "Concurrency Level" => result.connections = figure(),
                 "Time taken for tests" => {
-                    result.duration = time(value, Rounding::Nearest).map(|(one, _)| one)
+                    result.duration = time(value, Rounding::Nearest).map(|(one, _)| one);
                 }
                 "Complete requests" => result.requests = figure(),
                 "Failed requests" => result.failed = figure(),

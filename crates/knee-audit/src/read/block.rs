@@ -5,10 +5,8 @@
 use crate::measurement::{Document, Load, Measurement, Tool};
 use crate::number::{Figure, Rounding, plain};
 
+use super::line::Line;
 use super::{ab, k6_text, summary_text, vegeta, wrk};
-
-/// A line with its number.
-pub type Line<'a> = (usize, &'a str);
 
 /// Reads every output in a text whose first line has the number `before + 1`.
 pub fn read(text: &str, before: usize, document: &mut Document) {

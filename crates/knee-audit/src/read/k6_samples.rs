@@ -9,8 +9,8 @@ use serde::Deserialize;
 
 use crate::measurement::{Document, Load, Measurement, Named, Relation, Tool};
 use crate::number::{Figure, amount};
+use crate::problem::ReadError;
 
-use super::ReadError;
 use super::samples::{Samples, for_each_line, seconds_of_day};
 
 /// The first columns of k6's CSV.

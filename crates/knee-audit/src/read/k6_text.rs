@@ -5,7 +5,7 @@
 use crate::measurement::{Load, Measurement, Named, Percentile, Relation, Tool};
 use crate::number::{Figure, Rounding, number, percent, plain, time};
 
-use super::block::Line;
+use super::line::Line;
 
 /// What one summary says of the run as a whole.
 #[derive(Default)]
@@ -39,7 +39,7 @@ pub fn read(lines: &[Line<'_>]) -> Vec<Measurement> {
         if let Some(share) = line.strip_prefix("↳") {
             run.data.extend(check(&name_of_check, share));
         }
-        name_of_check = line.trim_start_matches(['✗', '✓', ' ']).to_owned();
+        line.trim_start_matches(['✗', '✓', ' ']).clone_into(&mut name_of_check);
         let Some((name, value)) = metric(line) else { continue };
         let repeats = (name == "http_reqs" && run.requests.is_some())
             || (name == "iterations" && run.iterations.is_some());
@@ -147,7 +147,7 @@ fn trend(name: &str, value: &str, line: usize) -> Option<Measurement> {
             "min" => result.min = Some(figure),
             "max" => result.max = Some(figure),
             "med" => {
-                result.percentiles.push(Percentile { name: "median".to_owned(), share: 0.5, time: figure })
+                result.percentiles.push(Percentile { name: "median".to_owned(), share: 0.5, time: figure });
             }
             _ => {
                 let Some(share) = key.strip_prefix("p(").and_then(number) else { continue };

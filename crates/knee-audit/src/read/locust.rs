@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::measurement::{Document, Measurement};
 use crate::number::Figure;
+use crate::problem::ReadError;
 
-use super::ReadError;
 use super::table::{Row, measurements};
 
 /// What comes before the figures of a report.
@@ -95,23 +95,25 @@ fn history(text: &str) -> Result<Vec<Measurement>, ReadError> {
     Ok(found)
 }
 
+/// Keys of the report, and the titles of the same figures in the statistics.
+const KEYS: [(&str, &str); 9] = [
+    ("method", "Type"),
+    ("name", "Name"),
+    ("num_requests", "Request Count"),
+    ("num_failures", "Failure Count"),
+    ("median_response_time", "Median Response Time"),
+    ("avg_response_time", "Average Response Time"),
+    ("min_response_time", "Min Response Time"),
+    ("max_response_time", "Max Response Time"),
+    ("avg_content_length", "Average Content Size"),
+];
+
 fn html(text: &str) -> Result<Document, ReadError> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let value =
         values.next().transpose().map_err(|error| ReadError::Damaged { line: 1, what: error.to_string() })?;
     let list = value.as_ref().and_then(|value| value.get("requests_statistics")).and_then(Value::as_array);
     let Some(list) = list else { return Err(ReadError::UnknownFormat) };
-    const KEYS: [(&str, &str); 9] = [
-        ("method", "Type"),
-        ("name", "Name"),
-        ("num_requests", "Request Count"),
-        ("num_failures", "Failure Count"),
-        ("median_response_time", "Median Response Time"),
-        ("avg_response_time", "Average Response Time"),
-        ("min_response_time", "Min Response Time"),
-        ("max_response_time", "Max Response Time"),
-        ("avg_content_length", "Average Content Size"),
-    ];
     let titles: Vec<String> = KEYS.iter().map(|(_, title)| (*title).to_owned()).collect();
     let cell = |value: Option<&Value>| match value {
         Some(Value::String(text)) => text.clone(),

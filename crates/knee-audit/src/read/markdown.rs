@@ -70,7 +70,7 @@ impl LineCounter<'_> {
             (self.at, self.line) = (0, 1);
         }
         let between = self.text.as_bytes().get(self.at..place).unwrap_or_default();
-        self.line += between.iter().filter(|byte| **byte == b'\n').count();
+        self.line += between.split(|byte| *byte == b'\n').count() - 1;
         self.at = place;
         self.line
     }
@@ -126,10 +126,16 @@ impl Reader {
         match block::command(&code) {
             command @ Some(_) if new.is_empty() => self.command = command,
             // A block can have both, the command first.
-            Some(command) => new.iter_mut().for_each(|one| command.complete(one)),
+            Some(command) => {
+                for one in new {
+                    command.complete(one);
+                }
+            }
             None => {
                 if let Some(command) = self.command.take_if(|_| !new.is_empty()) {
-                    new.iter_mut().for_each(|one| command.complete(one));
+                    for one in new {
+                        command.complete(one);
+                    }
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! oha's JSON.
+//! The JSON that oha prints with `--output-format json`.
 //!
 //! Times are in s. Does not check figures.
 

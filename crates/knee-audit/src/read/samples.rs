@@ -7,8 +7,7 @@ use std::io::BufRead;
 
 use crate::measurement::{Document, Load, Measurement, Percentile, Tool};
 use crate::number::{Figure, Range, show_time};
-
-use super::ReadError;
+use crate::problem::ReadError;
 
 /// The first columns of hey's CSV.
 pub const HEY_HEADER: &[u8] =

@@ -5,7 +5,7 @@
 use crate::measurement::{Bar, Load, Measurement, Named, Percentile, Relation, Tool};
 use crate::number::{Figure, Rounding, number, percent, plain, size, time};
 
-use super::block::Line;
+use super::line::Line;
 
 /// Reads every summary.
 pub fn read(lines: &[Line<'_>]) -> Vec<Measurement> {

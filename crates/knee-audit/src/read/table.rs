@@ -48,9 +48,7 @@ fn column(title: &str) -> Column {
     if let Some(share) = share_of(&title) {
         return Column::Percentile(share);
     }
-    if has(&["pool", "database", "cost", "bytes/s"]) {
-        Column::Other
-    } else if has(&["failures/s", "errors/s", "target", "expected"]) {
+    if has(&["pool", "database", "cost", "bytes/s", "failures/s", "errors/s", "target", "expected"]) {
         Column::Other
     } else if has(&["connection", "concurren"]) {
         Column::Connections
@@ -195,17 +193,20 @@ fn locust_row(titles: &[String], cells: &[String], one: &mut Measurement) {
     one.load = Load::Users;
     one.samples = one.requests.as_ref().map(|count| count.value as u64);
     one.is_total = cell("Name") == Some("Aggregated");
-    one.label =
-        [cell("Type"), cell("Name")].into_iter().flatten().collect::<Vec<_>>().join(" ").trim().to_owned();
+    let words = [cell("Type"), cell("Name")].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    words.trim().clone_into(&mut one.label);
 }
+
+/// One figure of a row.
+type Select = fn(&Measurement) -> Option<&Figure>;
 
 /// Locust's last row is the sum of the others.
 fn sum_up(rows: &mut [Measurement]) {
-    let parts = |figure: fn(&Measurement) -> Option<&Figure>| -> Option<Vec<Named>> {
+    let parts = |figure: Select| -> Option<Vec<Named>> {
         let rows = rows.iter().filter(|one| !one.is_total);
         rows.map(|one| Some(Named::new(one.label.clone(), figure(one)?.clone()))).collect()
     };
-    let figures: [(&str, fn(&Measurement) -> Option<&Figure>); 3] = [
+    let figures: [(&str, Select); 3] = [
         ("Request Count", |one| one.requests.as_ref()),
         ("Failure Count", |one| one.failed.as_ref()),
         ("Requests/s", |one| one.rate.as_ref()),

@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use crate::measurement::{Document, Load, Measurement, Named, Percentile, Relation, Tool};
 use crate::number::{Figure, Range, Rounding, amount, percent, plain, show_time, time};
+use crate::problem::ReadError;
 
-use super::ReadError;
-use super::block::Line;
+use super::line::Line;
 use super::samples::{Samples, for_each_line, seconds_of_day};
 
 /// Percentiles of the JSON report: its names, and their shares.

@@ -5,7 +5,7 @@
 use crate::measurement::{Load, Measurement, Named, Percentile, Relation, Tool};
 use crate::number::{Figure, Rounding, number, plain, size, time};
 
-use super::block::Line;
+use super::line::Line;
 
 /// Reads every output.
 pub fn read(lines: &[Line<'_>]) -> Vec<Measurement> {
