@@ -26,6 +26,12 @@ fn count(one: &Measurement) -> Option<Finding> {
     if matches!(one.tool, Tool::K6 | Tool::Unknown | Tool::Locust) {
         product = product.widened(TOLERANCE);
     }
+    if one.tool == Tool::Oha {
+        // `knee` writes this format too. Its rate is that of the responses within the duration, and its counts are of the
+        // requests that began in it: the two differ by those in flight at the ends.
+        let in_flight = one.mean.as_ref().map_or(0.0, |mean| 2.0 * rate.value * mean.value);
+        product = Range::new((product.low - in_flight).max(0.0), product.high + in_flight);
+    }
     // Responses above the limit of hey are the business of the check of capped samples.
     let is_capped = one.tool == Tool::Hey && requests.value >= 1e6;
     // A vegeta attack of one request has no duration.

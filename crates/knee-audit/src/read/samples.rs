@@ -104,8 +104,10 @@ impl Samples {
             seen += **count;
             seen >= rank
         });
-        let low = WIDTH.powi(found.map_or(0, |(bucket, _)| *bucket));
-        let range = Range::new(low * 0.999, (low * WIDTH).max(low));
+        // A bucket reaches beyond the least and the greatest time, and times of 0 have one, too.
+        let (least, greatest) = (self.min.unwrap_or(0.0), self.max);
+        let low = WIDTH.powi(found.map_or(0, |(bucket, _)| *bucket)).clamp(least, greatest);
+        let range = Range::new((low * 0.999).max(least), (low * WIDTH).clamp(low, greatest));
         Figure { text: show_time(low), value: low, range }
     }
 }
@@ -190,4 +192,23 @@ pub fn read_hey(input: impl BufRead) -> Result<Document, ReadError> {
     let mut one = samples.measurement(Tool::Hey, "");
     one.load = Load::Unknown;
     Ok(Document { format: "hey CSV".to_owned(), measurements: vec![one], ..Document::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_lie_between_the_least_and_the_greatest_time_even_if_all_are_zero() {
+        for times in [vec![0.0; 50], vec![0.25; 3], vec![0.001, 0.002]] {
+            let mut samples = Samples::default();
+            times.iter().for_each(|seconds| samples.add(*seconds, None));
+            let one = samples.measurement(Tool::K6, "");
+            let (min, max) = (one.min.unwrap().value, one.max.unwrap().value);
+            for percentile in &one.percentiles {
+                let range = percentile.time.range;
+                assert!(min <= range.low && range.high <= max, "{times:?}: {percentile:?}");
+            }
+        }
+    }
 }
