@@ -5,6 +5,8 @@
 
 mod answer;
 
+mod beside;
+
 pub mod ink;
 
 pub mod interval;
@@ -45,6 +47,7 @@ pub fn render(view: &View, style: &Style) -> String {
         section::endpoints(view, style),
         section::statuses(view, style),
         section::errors(view, style),
+        beside::lines(view, style),
         validity::lines(view, style),
     ];
     join(&blocks)
@@ -67,6 +70,7 @@ pub fn beside_k6(view: &View, style: &Style) -> String {
         times::table(view, style),
         section::endpoints(view, style),
         section::errors(view, style),
+        beside::lines(view, style),
         validity::lines(view, style),
     ];
     join(&blocks)

@@ -5,6 +5,8 @@
 
 pub mod bars;
 
+pub mod beside;
+
 pub mod foreign;
 
 pub mod missing;
@@ -18,6 +20,7 @@ pub mod reading;
 pub mod time_summary;
 
 use knee_core::estimate::Distribution;
+use knee_core::observation::Observations;
 use knee_core::outcome::Outcome;
 use knee_core::record::{Ending, Head, Point, Run};
 use knee_core::tally::EndpointTally;
@@ -25,6 +28,7 @@ use knee_core::unit::Nanos;
 use knee_core::validity::ValidityReport;
 
 use bars::Bar;
+use beside::Beside;
 use foreign::Foreign;
 use missing::MissingPercentile;
 use reading::Reading;
@@ -59,6 +63,10 @@ pub struct View {
     pub foreign: Foreign,
     /// The intervals, in order; [`moment::Moment`] has the figures of one.
     pub series: Vec<Point>,
+    /// What observers saw beside the run, in a few figures per source.
+    pub beside: Vec<Beside>,
+    /// All of it.
+    pub observations: Observations,
 }
 
 /// The parts of a run on its own clock.
@@ -117,6 +125,8 @@ impl View {
             warm_up: RequestStats::of(&run.warm_up.all()),
             from_warm_up: run.from_warm_up,
             series: run.series.clone(),
+            beside: beside::beside(run),
+            observations: run.observations.clone(),
         }
     }
 

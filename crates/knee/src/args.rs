@@ -13,6 +13,8 @@ mod command_line;
 
 mod compare;
 
+mod observe;
+
 mod run;
 
 mod study;
@@ -25,6 +27,7 @@ pub use command_line::{Invocation, Refused, help, meant_command, parse};
 pub use compare::{
     CalibrateArgs, CommandFlags, CompareArgs, CompareFormat, CompareOutputFlags, TrialFlags, VerdictFlags,
 };
+pub use observe::ObserveFlags;
 pub use run::{RunArgs, RunForeignFlags, RunHttpFlags, RunLoadFlags, RunReportFlags, RunScriptFlags};
 pub use study::{ExtentFlags, StudyArgs, StudyFormat, StudyOutputFlags};
 pub use sweep::{
@@ -135,6 +138,9 @@ pub struct LoadFlags {
     /// How it is sent.
     #[command(flatten)]
     pub connection: ConnectionFlags,
+    /// What is watched beside the load.
+    #[command(flatten)]
+    pub observe: ObserveFlags,
     /// What is shown and saved.
     #[command(flatten)]
     pub output: OutputFlags,

@@ -30,6 +30,8 @@ mod locust;
 
 mod noise;
 
+mod observe;
+
 mod progress;
 
 mod sides;

@@ -104,6 +104,7 @@ fn conclusion() -> Conclusion {
             host_busy: None,
             times: None,
             responses: None,
+            endpoints: BTreeMap::new(),
             record: None,
             placement: Placement {
                 cpus: cpus.map(|(part, cpus)| (part.to_owned(), cpus.to_owned())).into(),
@@ -214,6 +215,7 @@ fn of_p50(nanos: f64) -> TrialResult {
         host_busy: None,
         times: None,
         responses: None,
+        endpoints: BTreeMap::new(),
         record: None,
         placement: Placement::default(),
     })
@@ -374,6 +376,7 @@ fn what_others_wrote_cannot_break_out_of_a_picture_or_a_name_of_a_file() {
             host_busy: None,
             times: None,
             responses: None,
+            endpoints: BTreeMap::new(),
             record: None,
             placement: Placement::default(),
         };
