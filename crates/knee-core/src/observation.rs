@@ -8,11 +8,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::unit::Nanos;
 
+mod batch;
+mod builder;
+mod encoder;
+mod observer;
+
+pub use batch::{Batch, NewSeries, Number, Reading, SourceChange};
+pub use builder::{ObservationBuilder, POINTS_MAX};
+pub use encoder::{Encoder, Figure};
+pub use observer::Observer;
+
 /// Most series of one run. Beyond this a source leaves out those that matter least, and says how many.
 pub const SERIES_MAX: usize = 4_000;
 
 /// Most bytes of one text: a longer one is cut at a character's end.
 pub const TEXT_MAX: usize = 16 * 1024;
+
+/// Most sources of one run.
+pub const SOURCES_MAX: usize = 64;
+
+/// Most texts of one run.
+pub const TEXTS_MAX: usize = 2_000;
+
+/// Most bytes of all texts and names of one run together.
+pub const TEXT_BYTES_MAX: usize = 8 << 20;
 
 /// What a source is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -67,7 +86,7 @@ pub struct Source {
     pub version: Option<String>,
     /// What became of it.
     pub state: SourceState,
-    /// What it could not be asked, in words: "pg_stat_statements is not installed".
+    /// What it could not be asked, in words: "`pg_stat_statements` is not installed".
     pub without: Vec<String>,
     /// Series and texts that were left out because there were too many.
     pub left_out: u64,
@@ -159,7 +178,8 @@ impl Observations {
 
 impl Series {
     /// How much a counter rose from the last point at or before `from` to the last at or before `to`; a fall counts as a
-    /// start from zero. `None` if there are no two such points, or if it is no counter.
+    /// start from zero. `None` if there are no two such points, or if it is no counter. Of equal points in sequence, only
+    /// the first and the last are kept: between the two, the rise is zero.
     pub fn rise(&self, from: Nanos, to: Nanos) -> Option<f64> {
         if self.kind != SeriesKind::Counter {
             return None;
@@ -167,7 +187,10 @@ impl Series {
         let first = self.points.iter().rposition(|(at, _)| *at <= from).unwrap_or(0);
         let last = self.points.iter().rposition(|(at, _)| *at <= to)?;
         if last <= first {
-            return None;
+            let (at, value) = self.points[first];
+            let stays = at <= from
+                && self.points.get(first + 1).is_some_and(|next| next.1.to_bits() == value.to_bits());
+            return (last == first && stays).then_some(0.0);
         }
         let steps = self.points[first..=last].windows(2);
         Some(steps.map(|pair| if pair[1].1 >= pair[0].1 { pair[1].1 - pair[0].1 } else { pair[1].1 }).sum())
@@ -203,6 +226,19 @@ mod tests {
         assert_eq!(counter.rise(Nanos::from_secs(1), Nanos::from_secs(9)), Some(9.0));
         assert_eq!(counter.rise(Nanos::from_secs(3), Nanos::from_secs(9)), None, "no two points");
         assert_eq!(counter.mean(Nanos::ZERO, Nanos::from_secs(3)), None, "no gauge");
+    }
+
+    #[test]
+    fn a_counter_that_stays_rises_by_zero_between_its_equal_points() {
+        let counter = series(SeriesKind::Counter, &[(0, 5.0), (8, 5.0), (9, 6.0)]);
+        assert_eq!(counter.rise(Nanos::from_secs(3), Nanos::from_secs(5)), Some(0.0));
+        assert_eq!(counter.rise(Nanos::from_secs(3), Nanos::from_secs(9)), Some(1.0));
+        let slow = series(SeriesKind::Counter, &[(0, 5.0), (10, 6.0)]);
+        assert_eq!(
+            slow.rise(Nanos::from_secs(3), Nanos::from_secs(5)),
+            None,
+            "it can have risen then or later"
+        );
     }
 
     #[test]

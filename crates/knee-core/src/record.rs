@@ -9,6 +9,7 @@ pub mod format;
 pub mod run;
 
 use crate::generator::GeneratorSample;
+use crate::observation::Observations;
 use crate::plan::{Endpoint, Plan};
 use crate::tally::{Concurrency, Tally};
 use crate::unit::Nanos;
@@ -116,6 +117,8 @@ pub struct Run {
     pub stopped: Option<Nanos>,
     /// The validity check.
     pub validity: ValidityReport,
+    /// What observers saw beside the run.
+    pub observations: Observations,
 }
 
 impl Run {

@@ -27,5 +27,5 @@ mod variant;
 
 pub use error::{Error, Kind};
 pub use fixture::StudyFixture;
-pub use runner::{LoadSource, Loaded, Spans, Times, TrialRunner};
+pub use runner::{LoadSource, Loaded, Spans, Subject, Times, TrialRunner};
 pub use trials::{Event, Trials};

@@ -32,12 +32,27 @@ pub trait LoadSource {
         None
     }
 
-    /// Loads `url` as the workload says, and returns what was measured.
+    /// Loads the subject as the workload says, and returns what was measured.
     ///
     /// # Errors
     ///
     /// What cannot be sent, or what failed on this machine.
-    fn load(&self, workload: &Workload, url: &str, times: Times, control: &Control) -> Result<Loaded, Error>;
+    fn load(
+        &self,
+        workload: &Workload,
+        subject: &Subject<'_>,
+        times: Times,
+        control: &Control,
+    ) -> Result<Loaded, Error>;
+}
+
+/// What a trial loads.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// Its address.
+    pub url: &'a str,
+    /// What was started for it, as `--observe` takes it: its process and the stores. Contains passwords.
+    pub started: &'a [String],
 }
 
 /// The durations and the arrival seed of a trial.
@@ -207,11 +222,15 @@ impl TrialRunner {
         probe: Option<ActivityProbe>,
     ) -> Result<(Loaded, Spent), Error> {
         let service: Vec<u32> = running.pid.into_iter().collect();
+        let processes = service.iter().map(|pid| format!("pid:{pid}"));
+        let started: Vec<String> =
+            processes.chain(self.stores().into_iter().map(|store| store.url)).collect();
+        let subject = Subject { url: &running.url, started: &started };
         let stores = self.stores().into_iter().flat_map(|store| store.pids).collect();
         // That of another run, if this one should never begin.
         let _ = self.control.take_clock();
         let watch = Watch::start(Watched { service, stores, probe });
-        let loaded = self.source.load(workload, &running.url, times, &self.control);
+        let loaded = self.source.load(workload, &subject, times, &self.control);
         let observed = watch.end(self.control.take_clock());
         let loaded = loaded?;
         let spent = spent(&loaded.run, &observed);

@@ -8,9 +8,11 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
+use knee_core::clock::MonotonicClock;
 use knee_core::event::Event;
 use knee_core::generator::{GeneratorSample, LoopLag, WorkerSample, both};
 use knee_core::interval::Interval;
+use knee_core::observation::{Batch, Observer};
 use knee_core::record::format::Note;
 use knee_core::record::run::RunBuilder;
 use knee_core::record::{Ending, Head, Run, Tail};
@@ -30,6 +32,8 @@ pub struct Listeners {
     pub journal: Option<Box<dyn Journal>>,
     /// Screens. A full channel loses the event and never delays the run.
     pub events: Vec<SyncSender<Event>>,
+    /// What watches sources beside the run, if anything does.
+    pub observer: Option<Box<dyn Observer>>,
 }
 
 /// An interval of a worker.
@@ -87,6 +91,7 @@ pub struct IntervalCollector {
     control: Control,
     journal: Option<Box<dyn Journal>>,
     events: Vec<SyncSender<Event>>,
+    observer: Option<Box<dyn Observer>>,
     endpoints: Arc<Registry>,
     builder: RunBuilder,
     pending: BTreeMap<u64, Pending>,
@@ -120,6 +125,7 @@ impl IntervalCollector {
             control: control.clone(),
             journal: listeners.journal,
             events: listeners.events,
+            observer: listeners.observer,
             endpoints,
             pending: BTreeMap::new(),
             reported: vec![0; workers],
@@ -137,6 +143,13 @@ impl IntervalCollector {
     pub fn begin(&mut self) {
         self.send_event(&Event::Started(self.head.clone()));
         self.note(Nanos::ZERO);
+    }
+
+    /// The load has begun: `clock` reads the time since then.
+    pub fn observe_from(&mut self, clock: MonotonicClock) {
+        if let Some(observer) = &mut self.observer {
+            observer.begin(clock);
+        }
     }
 
     /// Whether all workers have ended and everything that they reported is published.
@@ -226,12 +239,28 @@ impl IntervalCollector {
             self.lose_journal(&error);
         }
         self.note(interval.to);
+        if let Some(batch) = self.observer.as_mut().map(|observer| observer.take()) {
+            self.observed(&batch);
+        }
         self.builder.add(&interval);
         let interval = Arc::new(interval);
         self.send_event(&Event::Interval(interval.clone()));
         self.published.push_back(interval);
         if self.published.len() > PUBLISHED_MAX {
             self.published.pop_front();
+        }
+    }
+
+    /// Writes down what observers read.
+    fn observed(&mut self, batch: &Batch) {
+        if batch.is_empty() {
+            return;
+        }
+        self.builder.observe(batch);
+        if let Some(journal) = &mut self.journal
+            && let Err(error) = journal.observations(batch)
+        {
+            self.lose_journal(&error);
         }
     }
 
@@ -274,6 +303,9 @@ impl IntervalCollector {
             Request::Abort => Ending::Aborted,
         };
         self.note(self.from);
+        if let Some(batch) = self.observer.take().map(|mut observer| observer.end()) {
+            self.observed(&batch);
+        }
         let builder = std::mem::replace(&mut self.builder, RunBuilder::new((*self.head).clone()));
         let run = builder.end(ending.clone());
         let tail =

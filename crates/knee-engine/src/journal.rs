@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use knee_core::interval::Interval;
+use knee_core::observation::Batch;
 use knee_core::record::format::{GAVE_UP, Note, Writer};
 use knee_core::record::{Head, Tail};
 use knee_core::unit::Nanos;
@@ -25,6 +26,12 @@ pub trait Journal {
     /// # Errors
     /// As [`Journal::interval`].
     fn note(&mut self, note: &Note) -> io::Result<()>;
+
+    /// Writes what observers read.
+    ///
+    /// # Errors
+    /// As [`Journal::interval`].
+    fn observations(&mut self, batch: &Batch) -> io::Result<()>;
 
     /// Writes the end of the run, and waits until the whole record is on the disk.
     ///
@@ -148,6 +155,10 @@ impl<F: RecordFile> Journal for FileJournal<F> {
 
     fn note(&mut self, note: &Note) -> io::Result<()> {
         self.write(|writer| writer.note(note))
+    }
+
+    fn observations(&mut self, batch: &Batch) -> io::Result<()> {
+        self.write(|writer| writer.observations(batch))
     }
 
     fn tail(&mut self, tail: &Tail) -> io::Result<()> {

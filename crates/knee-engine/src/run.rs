@@ -146,7 +146,7 @@ fn collect(
     let mut sampler = Sampler::start();
     let mut own = ThreadSampler::start(Nanos::ZERO);
     collector.begin();
-    start.clock();
+    collector.observe_from(start.clock());
     let mut sample =
         |to, connections| GeneratorSample { collector: own.sample(to), ..sampler.sample(connections) };
     let mut patience = PATIENCE;

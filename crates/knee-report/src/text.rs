@@ -7,6 +7,8 @@ pub(crate) mod answer;
 
 mod finding;
 
+mod beside;
+
 pub mod ink;
 
 pub mod interval;
@@ -48,6 +50,7 @@ pub fn render(view: &View, style: &Style) -> String {
         section::endpoints(view, style),
         section::statuses(view, style),
         section::errors(view, style),
+        beside::lines(view, style),
         validity::lines(view, style),
     ];
     join(&blocks)
@@ -71,6 +74,7 @@ pub fn beside_k6(view: &View, style: &Style) -> String {
         times::table(view, style),
         section::endpoints(view, style),
         section::errors(view, style),
+        beside::lines(view, style),
         validity::lines(view, style),
     ];
     join(&blocks)

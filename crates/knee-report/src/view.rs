@@ -5,6 +5,8 @@
 
 pub mod bars;
 
+pub mod beside;
+
 pub mod column;
 
 pub mod foreign;
@@ -31,6 +33,7 @@ use knee_core::validity::ValidityReport;
 use knee_findings::Evidence;
 
 use bars::Bar;
+use beside::Beside;
 use foreign::Foreign;
 use missing::MissingPercentile;
 use reading::Reading;
@@ -70,6 +73,10 @@ pub struct View {
     pub findings: knee_findings::Report,
     /// The intervals, in order; [`moment::Moment`] has the figures of one.
     pub series: Vec<Point>,
+    /// What observers saw beside the run, in a few figures per source.
+    pub beside: Vec<Beside>,
+    /// All of it.
+    pub observations: Observations,
 }
 
 /// The parts of a run on its own clock.
@@ -128,8 +135,10 @@ impl View {
             endpoints: endpoints(run),
             warm_up: RequestStats::of(&run.warm_up.all()),
             from_warm_up: run.from_warm_up,
-            findings: knee_findings::examine(&Evidence::of(run, &Observations::default())),
+            findings: knee_findings::examine(&Evidence::of(run, &run.observations)),
             series: run.series.clone(),
+            beside: beside::beside(run),
+            observations: run.observations.clone(),
         }
     }
 

@@ -15,6 +15,8 @@ mod command_line;
 
 mod compare;
 
+mod observe;
+
 mod run;
 
 mod study;
@@ -28,6 +30,7 @@ pub use command_line::{Invocation, Refused, help, meant_command, parse};
 pub use compare::{
     CalibrateArgs, CommandFlags, CompareArgs, CompareFormat, CompareOutputFlags, TrialFlags, VerdictFlags,
 };
+pub use observe::ObserveFlags;
 pub use run::{RunArgs, RunForeignFlags, RunHttpFlags, RunLoadFlags, RunReportFlags, RunScriptFlags};
 pub use study::{ExtentFlags, StudyArgs, StudyFormat, StudyOutputFlags};
 pub use sweep::{
@@ -141,6 +144,9 @@ pub struct LoadFlags {
     /// How it is sent.
     #[command(flatten)]
     pub connection: ConnectionFlags,
+    /// What is watched beside the load.
+    #[command(flatten)]
+    pub observe: ObserveFlags,
     /// What is shown and saved.
     #[command(flatten)]
     pub output: OutputFlags,

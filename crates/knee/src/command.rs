@@ -32,6 +32,8 @@ mod locust;
 
 mod noise;
 
+mod observe;
+
 mod progress;
 
 mod sides;

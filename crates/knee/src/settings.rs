@@ -30,6 +30,8 @@ pub mod network;
 
 pub mod number;
 
+pub mod observe;
+
 pub mod output;
 
 pub mod proxy;
@@ -67,6 +69,8 @@ pub struct Load {
     /// Hosts that the user allowed by name to be loaded although they are public. A redirect to
     /// another public host must not be followed.
     pub allowed_hosts: Vec<String>,
+    /// What is watched beside the load.
+    pub observe: Vec<knee_observe::Target>,
     /// What is shown and saved.
     pub output: output::Output,
     /// What the user should know before the load begins; for stderr.
@@ -87,7 +91,9 @@ pub fn resolve(args: &LoadArgs, surroundings: &Surroundings) -> Result<Load, Pro
     let urls = request::urls(args.url.as_deref(), flags.request.urls_from_file.as_deref())?;
     let (requests, names) = request::requests(&flags.request, &urls)?;
     let allowed_hosts = flags.amount.allow_hosts.clone();
-    Parts { amount, http, urls, requests, names, allowed_hosts, output, notes }.load(surroundings.resolve)
+    let observe = observe::targets(&flags.observe)?;
+    let parts = Parts { amount, http, urls, requests, names, allowed_hosts, observe, output, notes };
+    parts.load(surroundings.resolve)
 }
 
 /// The parts of a load, each resolved by itself.
@@ -99,6 +105,7 @@ struct Parts {
     /// Names of the endpoints.
     names: Vec<String>,
     allowed_hosts: Vec<String>,
+    observe: Vec<knee_observe::Target>,
     output: output::Output,
     notes: Vec<String>,
 }
@@ -106,7 +113,7 @@ struct Parts {
 impl Parts {
     /// Looks up the hosts, and refuses a public host under more than a little load.
     fn load(self, resolve: target::Resolve) -> Result<Load, Problem> {
-        let Self { amount, http, urls, requests, names, allowed_hosts, output, notes } = self;
+        let Self { amount, http, urls, requests, names, allowed_hosts, observe, output, notes } = self;
         let targets = target::targets(&requests, &http, resolve)?;
         let plan = Plan {
             scenarios: vec![amount.scenario],
@@ -121,7 +128,7 @@ impl Parts {
         target::refuse_public(&targets, &plan, &allowed_hosts)?;
         let title = request::title(&urls);
         let seed = amount.seed;
-        Ok(Load { plan, http, requests, seed, title, targets, allowed_hosts, output, notes })
+        Ok(Load { plan, http, requests, seed, title, targets, allowed_hosts, observe, output, notes })
     }
 }
 

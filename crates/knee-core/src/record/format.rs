@@ -9,6 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::observation::Batch;
 use crate::unit::Nanos;
 
 mod error;
@@ -45,19 +46,20 @@ mod kind {
     pub(super) const INTERVAL: u8 = 2;
     pub(super) const NOTE: u8 = 3;
     pub(super) const TAIL: u8 = 4;
+    pub(super) const OBSERVATIONS: u8 = 9;
 
     /// From this kind on, a frame changes what the others mean: a reader that does not know it refuses the record. All
     /// other kinds only add something, and a reader that does not know them passes over them. Since version 2.
     pub(super) const REQUIRED: u8 = 128;
 
-    /// What a kind holds that is reserved and that this version neither writes nor shows.
+    /// What a kind holds that is reserved, and that this version does not write or that is laid out otherwise here.
     pub(super) const fn reserved(kind: u8) -> Option<&'static str> {
         Some(match kind {
             5 => "k6 metrics",
             6 => "clock offsets",
             7 => "agents",
             8 => "shares of agents",
-            9 => "observations",
+            OBSERVATIONS => "observations",
             _ => return None,
         })
     }
@@ -82,6 +84,8 @@ pub enum Frame {
     Interval(Box<StoredInterval>),
     /// A line of text.
     Note(Note),
+    /// What observers read beside the run.
+    Observations(Box<Batch>),
     /// What is known after the last request; nothing follows it.
     Tail(Box<super::Tail>),
 }

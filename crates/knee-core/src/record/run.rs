@@ -11,6 +11,7 @@ use super::format::{ENDPOINTS_MAX, Period, StoredInterval, Unfit};
 use super::{Ending, Head, Run, Tail};
 use crate::histogram::COARSENESS_MAX;
 use crate::interval::Interval;
+use crate::observation::{Batch, ObservationBuilder};
 use crate::plan::{Endpoint, EndpointId};
 use crate::tally::{Concurrency, EndpointTally};
 use crate::unit::Nanos;
@@ -63,6 +64,8 @@ pub struct RunBuilder {
     gaps: u64,
     /// What a target's offer of HTTP/2 means for this load.
     http2: Option<Http2Offer>,
+    /// What observers read.
+    observations: ObservationBuilder,
 }
 
 impl RunBuilder {
@@ -94,6 +97,7 @@ impl RunBuilder {
             gave_up: None,
             gaps: 0,
             http2: None,
+            observations: ObservationBuilder::default(),
         }
     }
 
@@ -211,7 +215,7 @@ impl RunBuilder {
     }
 
     fn memory(&self) -> usize {
-        let rows = self.rows() * memory::ROW_BYTES + self.text_bytes;
+        let rows = self.rows() * memory::ROW_BYTES + self.text_bytes + self.observations.memory();
         rows + self.warm_up.memory() + self.measured.memory() + self.series.len() * memory::POINT_BYTES
     }
 
@@ -235,6 +239,11 @@ impl RunBuilder {
     pub fn stop(&mut self, at: Nanos) {
         self.stopped = Some(self.stopped.map_or(at, |known| known.min(at)));
         self.collector.stop(at);
+    }
+
+    /// Adds what observers read.
+    pub fn observe(&mut self, batch: &Batch) {
+        self.observations.add(batch);
     }
 
     /// A target offers HTTP/2, and the load did not use it.
@@ -302,6 +311,7 @@ impl RunBuilder {
             ending,
             stopped: self.stopped,
             validity: judge(diagnostics),
+            observations: self.observations.finish(),
         }
     }
 

@@ -5,8 +5,12 @@
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
+use knee_core::clock::MonotonicClock;
 use knee_core::event::Event;
 use knee_core::generator::{GeneratorSample, LoopLag};
+use knee_core::observation::{
+    Batch, Encoder, Figure, FigureUnit, Observer, SeriesKind, Source, SourceKind, SourceState,
+};
 use knee_core::plan::Plan;
 use knee_core::record::format::{GAVE_UP, ReadError};
 use knee_core::record::run::{Reading, read};
@@ -32,6 +36,39 @@ fn records_of_thousands_of_runs_on_failing_disks_are_readable_and_say_what_is_mi
     with_seeds(RUNS, one_record);
 }
 
+/// Counts how often it was asked.
+#[derive(Default)]
+struct Counting {
+    encoder: Encoder,
+    asked: u64,
+}
+
+impl Observer for Counting {
+    fn begin(&mut self, _: MonotonicClock) {}
+
+    fn take(&mut self) -> Batch {
+        if self.asked == 0 {
+            let (name, kind, state) = ("counting".to_owned(), SourceKind::Host, SourceState::Read);
+            let source = Source { name, kind, version: None, state, without: Vec::new(), left_out: 0 };
+            self.encoder.add_source(source);
+        }
+        self.asked += 1;
+        let figure = Figure {
+            name: "asked".to_owned(),
+            label: String::new(),
+            unit: FigureUnit::Count,
+            kind: SeriesKind::Counter,
+            value: self.asked as f64,
+        };
+        self.encoder.add(0, Nanos::from_secs(self.asked), vec![figure]);
+        self.encoder.take()
+    }
+
+    fn end(&mut self) -> Batch {
+        self.take()
+    }
+}
+
 fn one_record(seed: u64) {
     let mut random = SmallRng::seed_from_u64(seed);
     let plan = random_plan(&mut random);
@@ -47,6 +84,8 @@ fn one_record(seed: u64) {
     };
     let recorded = together(&outcomes.warm_up, &outcomes.measured);
     assert!(together(&unsaved.warm_up, &unsaved.measured) == recorded, "the collector loses nothing");
+    let asked = unsaved.observations.named("asked").next().map_or(0, |series| series.points.len());
+    assert_eq!(asked, unsaved.series.len() + 1, "observers are asked once per interval and at the end");
 
     let (faults, disk_seed) = (Faults::random(&mut random), random.random());
     let file = SimFile::new(faults, disk_seed);
@@ -157,7 +196,8 @@ fn collected(
     // A listener that takes nothing: its channel is full after the first event.
     let (sender, events) = sync_channel(1);
     let journal = journal.map(|journal| Box::new(journal) as Box<dyn Journal>);
-    let listeners = Listeners { journal, events: vec![sender] };
+    let observer: Option<Box<dyn Observer>> = Some(Box::<Counting>::default());
+    let listeners = Listeners { journal, events: vec![sender], observer };
     let endpoints = Arc::new(Registry::new(&plan.endpoints));
     let workers = usize::from(plan.workers);
     let mut collector = IntervalCollector::new(head(plan), &control, listeners, workers, endpoints);

@@ -7,6 +7,8 @@ mod diagnostics;
 
 mod interval;
 
+mod observations;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -25,6 +27,7 @@ use crate::view::time_summary::TimeSummary;
 
 use diagnostics::Diagnostics;
 use interval::Series;
+use observations::Observed;
 
 /// The layout's version. Members can be added without a new one; it rises when a member is
 /// removed or changes its meaning.
@@ -68,6 +71,8 @@ pub struct Document<'v> {
     machine: &'v Machine,
     plan: &'v Plan,
     series: Series<'v>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    observations: Option<Observed<'v>>,
 }
 
 impl<'v> Document<'v> {
@@ -110,6 +115,7 @@ impl<'v> Document<'v> {
             machine: &view.head.machine,
             plan: &view.head.plan,
             series: Series(&view.series),
+            observations: (!view.observations.sources.is_empty()).then_some(Observed(&view.observations)),
         }
     }
 

@@ -5,6 +5,7 @@
 
 use knee_core::generator::{GeneratorSample, WorkerSample};
 use knee_core::interval::Interval;
+use knee_core::observation::{FigureUnit, Series, SeriesKind, Source, SourceKind, SourceState, Text};
 use knee_core::outcome::{Fault, Outcome};
 use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use knee_core::record::run::RunBuilder;
@@ -428,6 +429,57 @@ pub fn hostile() -> Run {
 }
 
 /// Every fixture with its name.
+/// A run with observers of every state, and names that are hostile.
+pub fn observed() -> Run {
+    let mut run = small_closed();
+    let source = |name: &str, kind, state| Source {
+        name: name.to_owned(),
+        kind,
+        version: (kind == SourceKind::Postgres).then(|| "PostgreSQL 15.5".to_owned()),
+        state,
+        without: Vec::new(),
+        left_out: 0,
+    };
+    let lost =
+        SourceState::Lost { at: Nanos::from_millis(40), reason: "connection\u{1b}[2J closed".to_owned() };
+    let refused = SourceState::Refused { reason: "there is no such process".to_owned() };
+    run.observations.sources = vec![
+        source("postgres://127.0.0.1:5432/shop", SourceKind::Postgres, SourceState::Read),
+        source("redis://127.0.0.1:6379/", SourceKind::Redis, lost),
+        source("pid 4242", SourceKind::Process, refused),
+        source("host", SourceKind::Host, SourceState::Read),
+    ];
+    run.observations.sources[0].without = vec!["pg_stat_io: permission denied".to_owned()];
+    let end = run.ended;
+    let mut counter = |source: usize, name: &str, label: &str, unit: FigureUnit, rise: f64| {
+        run.observations.series.push(Series {
+            source,
+            name: name.to_owned(),
+            label: label.to_owned(),
+            unit,
+            kind: SeriesKind::Counter,
+            points: vec![(Nanos::ZERO, 1_000.0), (end, 1_000.0 + rise)],
+        });
+    };
+    counter(0, "activity.samples", "", FigureUnit::Count, 10.0);
+    counter(0, "activity.state", "active", FigureUnit::Count, 40.0);
+    counter(0, "activity.wait", "Lock:transactionid", FigureUnit::Count, 30.0);
+    counter(0, "activity.wait", "CPU", FigureUnit::Count, 10.0);
+    counter(0, "statement.exec_time", "-77", FigureUnit::Seconds, 0.5);
+    counter(0, "statement.calls", "-77", FigureUnit::Count, 400.0);
+    counter(0, "database.blocks.hit", "shop", FigureUnit::Count, 900.0);
+    counter(0, "database.blocks.read", "shop", FigureUnit::Count, 100.0);
+    counter(1, "redis.command.time", "get\u{1b}[2J", FigureUnit::Seconds, 0.01);
+    counter(3, "host.cpu.busy", "0", FigureUnit::Seconds, 0.01);
+    run.observations.texts.push(Text {
+        source: 0,
+        name: "statement.text".to_owned(),
+        label: "-77".to_owned(),
+        text: "SELECT * FROM items WHERE name LIKE $1 \u{1b}[2J ORDER BY created_at".to_owned(),
+    });
+    run
+}
+
 pub fn all() -> Vec<(&'static str, Run)> {
     vec![
         ("healthy open", healthy_open()),
@@ -438,5 +490,6 @@ pub fn all() -> Vec<(&'static str, Run)> {
         ("truncated", truncated()),
         ("three endpoints", three_endpoints()),
         ("hostile", hostile()),
+        ("observed", observed()),
     ]
 }

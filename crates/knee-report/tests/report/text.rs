@@ -5,7 +5,7 @@ use knee_core::tally::Phase;
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 use knee_report::clean::is_hostile;
-use knee_report::number::Unit;
+use knee_report::number::{self, Unit};
 use knee_report::text::{self, Palette, Style};
 use knee_report::view::reading::Reading;
 use knee_report::{View, text::ink};
@@ -526,4 +526,37 @@ fn a_phase_that_took_no_time_has_no_row_and_one_that_took_some_never_reads_zero(
     assert!(render(&view).contains("\n  receive   < 0.001"), "{}", render(&view));
     view.total.phases[receive].max = Reading::Exactly(Nanos::ZERO);
     assert!(!render(&view).contains("receive "));
+}
+
+#[test]
+fn what_was_observed_stands_beside_the_run_with_what_could_not_be_read() {
+    let run = fixture::observed();
+    let report = report(&run);
+    let section = report.split("\n\n").find(|block| block.starts_with("Beside the run")).unwrap();
+    assert!(!report.chars().any(|c| is_hostile(c) && c != '\n'), "{report:?}");
+    let requests = fixture::small_closed().measured.accounting().planned;
+    let lines: Vec<&str> = section.lines().map(str::trim_end).collect();
+    let position = |part: &str| {
+        lines.iter().position(|line| line.contains(part)).unwrap_or_else(|| panic!("{part} in\n{section}"))
+    };
+    assert_eq!(position("postgres://127.0.0.1:5432/shop, PostgreSQL 15.5"), 1);
+    for (name, value) in [
+        ("active backends, mean", "4"),
+        ("waits for Lock:transactionid", "75.0 %"),
+        ("active without a wait", "25.0 %"),
+        ("blocks found in memory", "90.0 %"),
+    ] {
+        assert!(lines[position(name)].ends_with(value), "{section}");
+    }
+    let calls = number::level(400.0 / requests as f64);
+    assert!(
+        lines[position("SELECT * FROM items")].ends_with(&format!("{calls} calls per request")),
+        "{section}"
+    );
+    position("without pg_stat_io: permission denied");
+    position("lost at 40.0 ms: connection\\x1b[2J closed");
+    position("not read: there is no such process");
+    let beside_k6 = text::beside_k6(&View::of(&run), &Style::default());
+    assert!(beside_k6.contains("Beside the run"));
+    assert!(!text::render(&View::of(&fixture::small_closed()), &Style::default()).contains("Beside the run"));
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::observe::ObserveFlags;
 use super::{ArrivalKind, ConnectionFlags, HelpFlag, RequestFlags, SweepScriptFlags};
 
 /// `knee compare`.
@@ -39,6 +40,9 @@ pub struct CompareArgs {
     /// How it is sent.
     #[command(flatten)]
     pub connection: ConnectionFlags,
+    /// What is watched beside the load of each trial.
+    #[command(flatten)]
+    pub observe: ObserveFlags,
     /// What is shown and saved.
     #[command(flatten)]
     pub output: CompareOutputFlags,

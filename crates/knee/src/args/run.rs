@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::Args;
 use knee_k6::read::Read;
 
+use super::observe::ObserveFlags;
 use super::{Format, HelpFlag};
 
 /// `knee run`.
@@ -29,6 +30,9 @@ pub struct RunArgs {
     /// How requests are made.
     #[command(flatten)]
     pub http: RunHttpFlags,
+    /// What is watched beside the load.
+    #[command(flatten)]
+    pub observe: ObserveFlags,
     /// What is shown and saved.
     #[command(flatten)]
     pub report: RunReportFlags,

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::HelpFlag;
+use super::observe::ObserveFlags;
 
 /// `knee study`.
 #[derive(Args, Clone, Debug, Default)]
@@ -18,6 +19,9 @@ pub struct StudyArgs {
     /// Which trials run.
     #[command(flatten)]
     pub extent: ExtentFlags,
+    /// What is watched beside the load of each trial.
+    #[command(flatten)]
+    pub observe: ObserveFlags,
     /// What is shown and saved.
     #[command(flatten)]
     pub output: StudyOutputFlags,

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use knee_report::number::Unit;
 
+use super::observe::ObserveFlags;
 use super::run::ModuleFlags;
 use super::{ConnectionFlags, HelpFlag, RequestFlags, unit};
 
@@ -26,6 +27,9 @@ pub struct SweepArgs {
     /// Cost per user.
     #[command(flatten)]
     pub worth: WorthFlags,
+    /// What is watched beside the load.
+    #[command(flatten)]
+    pub observe: ObserveFlags,
     /// What is shown and saved.
     #[command(flatten)]
     pub output: SweepOutputFlags,

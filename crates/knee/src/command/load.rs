@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
 use knee_core::clock;
+use knee_core::observation::Observer;
 use knee_core::outcome::Fault;
 use knee_core::record::{Ending, Head, Run};
 use knee_core::validity::Validity;
@@ -24,6 +25,7 @@ use knee_engine::run::{self, HttpConfig, Listeners};
 
 use super::failed::{Failed, failed, refused};
 use super::journal::{self, Record};
+use super::observe;
 use super::{INCOMPLETE, INCOMPLETE_TRIAL, build, render, why_invalid};
 use crate::args::{Format, LoadArgs};
 use crate::exit::Exit;
@@ -125,12 +127,14 @@ fn take_as(
     control: &Control,
     narrate: fn(&str),
 ) -> Result<Taken, Failed> {
+    // Before the head, which has the time of the start.
+    let observer = observe::start(&load.observe, narrate)?;
     let head = head(load);
     if let Some(note) = other_load::note() {
         control.note(note);
     }
     let (journal, record) = journal(kind, load, &head, narrate)?.unzip();
-    let run = measure(load, head, way, journal, control, narrate)?;
+    let run = measure(load, head, way, (journal, observer), control, narrate)?;
     Ok(Taken { run, record })
 }
 
@@ -152,7 +156,7 @@ fn measure(
     load: &Load,
     head: Head,
     way: &HttpConfig,
-    journal: Option<FileJournal<File>>,
+    (journal, observer): (Option<FileJournal<File>>, Option<Box<dyn Observer>>),
     control: &Control,
     narrate: fn(&str),
 ) -> Result<Run, Failed> {
@@ -165,8 +169,8 @@ fn measure(
     let (sender, events) = sync_channel(live::BACKLOG);
     let live = Live::start(load.output.progress, load.output.time_unit, events, control.clone())
         .map_err(|error| unable(&error))?;
-    let listeners =
-        Listeners { journal: journal.map(|journal| Box::new(journal) as Box<_>), events: vec![sender] };
+    let journal = journal.map(|journal| Box::new(journal) as Box<_>);
+    let listeners = Listeners { journal, events: vec![sender], observer };
     let run = run::run(head, &requests, way, control, listeners);
     live.finish().iter().for_each(|warning| narrate(&format!("warning: {warning}")));
     run.map_err(|error| unable(&error))

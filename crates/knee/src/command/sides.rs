@@ -5,26 +5,30 @@
 use std::path::PathBuf;
 
 use knee_core::unit::Nanos;
-use knee_driver::{Error, LoadSource, Loaded, Times};
+use knee_driver::{Error, LoadSource, Loaded, Subject, Times};
 use knee_engine::control::Control;
 use knee_study::compare::B;
 use knee_study::definition::{Variant, Workload};
 use knee_study::record_pair;
 
-use crate::args::{CalibrateArgs, CompareArgs, LoadArgs, LoadFlags, RunScriptFlags, SweepScriptFlags};
+use crate::args::{
+    CalibrateArgs, CompareArgs, LoadArgs, LoadFlags, ObserveFlags, RunScriptFlags, SweepScriptFlags,
+};
 use crate::command::failed::{load_failed, refused};
 use crate::command::load;
 use crate::command::run::whole;
 use crate::problem::{Problem, on_one_line};
 use crate::settings::compare::{self as settings, Side};
 use crate::settings::output::Progress;
-use crate::settings::{self as resolved, Load, Surroundings, target};
+use crate::settings::{self as resolved, Load, Surroundings, observe, target};
 
 /// Loads the sides of a comparison.
 pub struct Sides {
     /// Targets of A and B; `None` for a side that is started.
     addresses: [Option<String>; 2],
     way: Way,
+    /// What is watched beside each trial.
+    observe: ObserveFlags,
 }
 
 /// What is sent.
@@ -60,7 +64,9 @@ impl Sides {
                 path: settings::path(&args.command)?,
             },
         };
-        let sides = Self { addresses, way };
+        let observe = args.observe.clone();
+        observe::of_trial(&observe, &[])?;
+        let sides = Self { addresses, way, observe };
         sides.check()?;
         Ok(sides)
     }
@@ -73,7 +79,8 @@ impl Sides {
     pub fn itself(url: Option<&str>, args: &CalibrateArgs) -> Result<Self, Problem> {
         let flags = Box::new(settings::load(&args.trial, &args.request, &args.connection));
         let addresses = [url.map(str::to_owned), url.map(str::to_owned)];
-        let sides = Self { addresses, way: Way::Request { flags, path: "/".to_owned() } };
+        let way = Way::Request { flags, path: "/".to_owned() };
+        let sides = Self { addresses, way, observe: ObserveFlags::default() };
         sides.check()?;
         Ok(sides)
     }
@@ -135,10 +142,13 @@ impl LoadSource for Sides {
     fn load(
         &self,
         _workload: &Workload,
-        url: &str,
+        subject: &Subject<'_>,
         times: Times,
         control: &Control,
     ) -> Result<Loaded, Error> {
+        let url = subject.url;
+        let observe =
+            observe::of_trial(&self.observe, subject.started).map_err(refused).map_err(load_failed)?;
         let loaded = match &self.way {
             Way::Script { path, flags } => {
                 let flags = RunScriptFlags {
@@ -147,7 +157,7 @@ impl LoadSource for Sides {
                     root: flags.root.clone(),
                     ..RunScriptFlags::default()
                 };
-                whole::against(&path.display().to_string(), url, flags, times, control)
+                whole::against(&path.display().to_string(), url, (flags, observe), times, control)
             }
             Way::Request { path, .. } => {
                 let started = !self.addresses.iter().flatten().any(|address| address == url);
@@ -155,7 +165,7 @@ impl LoadSource for Sides {
                 self.resolve(&whole, times)
                     .and_then(|load| load::way(&load).map(|way| (load, way)))
                     .map_err(refused)
-                    .and_then(|(load, way)| load::loaded(&load, &way, control))
+                    .and_then(|(load, way)| load::loaded(&Load { observe, ..load }, &way, control))
             }
         };
         loaded.map_err(load_failed)

@@ -18,7 +18,7 @@ use crate::args::{ExtentFlags, StudyArgs};
 use crate::exit::Exit;
 use crate::other_load::Presence;
 use crate::problem::{Problem, on_one_line, reason};
-use crate::settings::Surroundings;
+use crate::settings::{Surroundings, observe};
 use crate::signals;
 
 mod document;
@@ -60,6 +60,7 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         }
         return Ok(Exit::Ok);
     }
+    observe::of_trial(&args.observe, &[]).map_err(refused)?;
     let mut writer = Writer::open(args, color).map_err(refused)?;
     let claims_in = &definition.claims_in;
     StudyFolder::of(&folder, &options_of(&args.extent), claims_in).check().map_err(refused)?;
@@ -70,7 +71,7 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let place = StudyFolder::of(&folder, study.options(), claims_in);
     let control = Control::new();
     if lock.is_some() && !study.is_over() {
-        measure(&mut study, &mut sessions, &folder, &control, args.output.quiet, narrate)?;
+        measure(&mut study, &mut sessions, &folder, &control, args, narrate)?;
     }
     let packed = driver::pack(&study, &sessions, &folder, lock.as_ref());
     let conclusion = study.conclude();
@@ -109,14 +110,16 @@ fn measure(
     sessions: &mut Vec<Session>,
     folder: &Path,
     control: &Control,
-    quiet: bool,
+    args: &StudyArgs,
     narrate: fn(&str),
 ) -> Result<(), Failed> {
     let _signals =
         signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
     let interrupted = "interrupted: the result covers the trials so far; --resume continues";
-    let mut progress = Progress::new(narrate, quiet, interrupted);
-    let source = |folder: &Path| Box::new(Declared { folder: folder.to_owned() }) as Box<_>;
+    let mut progress = Progress::new(narrate, args.output.quiet, interrupted);
+    let source = |folder: &Path| {
+        Box::new(Declared { folder: folder.to_owned(), observe: args.observe.clone() }) as Box<_>
+    };
     let mut observe = |event: knee_driver::Event<'_>| progress.report(&event);
     let presence = Presence::of_series(control, narrate);
     let fault = driver::run(study, sessions, folder, build(), source, control, &mut observe);

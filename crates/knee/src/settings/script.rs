@@ -43,6 +43,8 @@ pub struct Asked {
     pub outputs: Vec<Target>,
     /// Destination of log lines.
     pub log: Log,
+    /// What is watched beside the load.
+    pub observe: Vec<knee_observe::Target>,
     /// Whether the result can have colours.
     pub color: bool,
     /// What the user should know; for stderr.
@@ -144,6 +146,7 @@ pub fn asked(args: &RunArgs, env: Lookup<'_>, no_color: bool) -> Result<Asked, P
         summary: summary(report, env, &mut notes)?,
         outputs: outputs(report, env)?,
         log: log(report, env)?,
+        observe: super::observe::targets(&args.observe)?,
         color: !(no_color || switch("--no-color", report.no_color.as_ref(), "K6_NO_COLOR")?.unwrap_or(false)),
         notes,
     })

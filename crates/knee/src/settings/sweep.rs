@@ -311,6 +311,7 @@ pub fn load(args: &SweepArgs, sweep: &SweepSettings, surroundings: &Surroundings
         seed: sweep.config.seed,
         targets,
         allowed_hosts: args.ladder.allow_hosts.clone(),
+        observe: super::observe::targets(&args.observe)?,
         output: Output {
             format: Format::Quiet,
             file: None,

@@ -60,6 +60,8 @@ fn good(line: &str) -> Load {
 const BAD: &[&str] = &[
     // The command line itself.
     "",
+    "http://localhost/ --observe mysql://localhost/shop",
+    "http://localhost/ --observe pid:shop",
     "--nonsense http://localhost/",
     "--conections 5 http://localhost/",
     "http://localhost/ http://localhost/",

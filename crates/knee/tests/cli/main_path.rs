@@ -200,3 +200,36 @@ fn failures_of_the_target_are_part_of_the_result() {
     assert_eq!(number(&run, "/status/503"), 30);
     assert!(finished.stdout.contains("30 planned = 0 ok + 30 http_error"), "{}", finished.stdout);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_observed_is_in_the_result_and_in_the_record_and_what_cannot_be_read_does_not_stop_the_run() {
+    let (home, server) = (Home::new(), Server::start());
+    let pid = std::process::id().to_string();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let finished = home
+        .knee("-n 200 -c 5 --output-format json --observe host --observe")
+        .arg(format!("pid:{pid}"))
+        .arg("--observe")
+        .arg(format!("postgres://u:hunter2@{closed}/shop"))
+        .arg(server.url("/"))
+        .run();
+    let warning = format!("warning: postgres://{closed}/shop is not observed: ");
+    assert!(finished.stderr.contains(&warning), "{}", finished.stderr);
+    let document: Value = serde_json::from_str(&finished.stdout).unwrap();
+    finished.ended_as(&document);
+    let validator = jsonschema::draft202012::new(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
+    assert!(validator.is_valid(&document));
+    let states = ["read", "read", "refused"];
+    let sources = document["observations"]["sources"].as_array().unwrap();
+    assert_eq!(sources.iter().map(|source| source["state"].as_str().unwrap()).collect::<Vec<_>>(), states);
+    let report = home.knee("report --format json last").run();
+    assert_eq!((report.code, report.stdout), (Some(0), finished.stdout.clone()));
+    let text = home.knee("report last").run();
+    for part in ["Beside the run", "CPUs used", "not read: "] {
+        assert!(text.stdout.contains(part), "{part:?} is missing in\n{}", text.stdout);
+    }
+    let record = std::fs::read(record(&home)).unwrap();
+    let secret = |bytes: &[u8]| bytes.windows(7).any(|window| window == b"hunter2");
+    assert!(!secret(&record) && !secret(finished.stdout.as_bytes()) && !secret(finished.stderr.as_bytes()));
+}

@@ -31,7 +31,7 @@ enum State {
     Ended,
 }
 
-/// Frames of one kind that this version does not know, which were passed over.
+/// Frames of one kind or one layout that this version does not know, which were passed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Skipped {
     /// The kind, as written.
@@ -146,6 +146,14 @@ impl<R: Read> Reader<R> {
             match kind {
                 kind::INTERVAL => return self.read_interval().map(Some),
                 kind::NOTE => return Ok(Some(Frame::Note(self.content()?))),
+                // They only add something: those of another layout are passed over like an unknown kind.
+                kind::OBSERVATIONS => match self.content() {
+                    Ok(batch) => return Ok(Some(Frame::Observations(Box::new(batch)))),
+                    Err(ReadError::Content { .. } | ReadError::Memory { .. }) => {
+                        *self.skipped.entry(kind).or_default() += 1;
+                    }
+                    Err(error) => return Err(error),
+                },
                 kind::TAIL => {
                     let tail = self.content()?;
                     self.state = State::Tail;

@@ -3,6 +3,7 @@
 use super::*;
 use crate::histogram::Histogram;
 use crate::interval::Interval;
+use crate::observation::{Batch, Encoder, Figure, FigureUnit, SeriesKind, Source, SourceKind, SourceState};
 use crate::outcome::{Blame, Fault};
 use crate::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use crate::record::{Build, Ending, Head, Machine, Tail};
@@ -456,4 +457,52 @@ fn a_full_disk_is_an_error_of_the_sink() {
     let mut writer = Writer::new(&mut room[..], &head()).unwrap();
     let error = writer.interval(&interval(0)).and_then(|()| writer.interval(&interval(1))).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::WriteZero);
+}
+
+/// What one source had read by a second.
+fn batch(encoder: &mut Encoder, second: u64) -> Batch {
+    let state = SourceState::Read;
+    let index = (second == 0).then(|| {
+        encoder.add_source(Source {
+            name: "postgres://db/shop".into(),
+            kind: SourceKind::Postgres,
+            version: Some("PostgreSQL 15.5".into()),
+            state,
+            without: vec!["pg_stat_statements is not installed in this database".into()],
+            left_out: 3,
+        })
+    });
+    let index = index.flatten().unwrap_or(0);
+    let figure = |name: &str, unit, value| Figure {
+        name: name.into(),
+        label: "7".into(),
+        unit,
+        kind: SeriesKind::Counter,
+        value,
+    };
+    let calls = figure("statement.calls", FigureUnit::Count, 10.0 * second as f64);
+    let time = figure("statement.exec_time", FigureUnit::Seconds, 0.001 * second as f64);
+    encoder.add(index, Nanos::from_secs(second), vec![calls, time]);
+    encoder.add_text(index, "statement.text", "7", "SELECT $1");
+    encoder.take()
+}
+
+#[test]
+fn observations_are_frames_of_their_own_and_those_of_another_layout_are_skipped() {
+    let mut encoder = Encoder::default();
+    let batches: Vec<Batch> = (0..3).map(|second| batch(&mut encoder, second)).collect();
+    let mut writer = Writer::new(Vec::new(), &head()).unwrap();
+    for (second, batch) in (0..).zip(&batches) {
+        writer.interval(&interval(second)).unwrap();
+        writer.observations(batch).unwrap();
+    }
+    let bytes = writer.tail(&tail(3)).unwrap();
+    let (frames, complete, error) = read(&bytes).unwrap();
+    assert!(complete && error.is_none());
+    let read: Vec<Batch> = frames
+        .into_iter()
+        .filter_map(|frame| if let Frame::Observations(batch) = frame { Some(*batch) } else { None })
+        .collect();
+    assert_eq!(read, batches);
+    assert!(read[1].series.is_empty() && read[1].texts.is_empty(), "names are written once");
 }

@@ -10,6 +10,7 @@ use zstd::bulk::Compressor;
 
 use super::{FRAME_BYTES_MAX, MAGIC, Note, VERSION, kind};
 use crate::interval::Interval;
+use crate::observation::Batch;
 use crate::record::{Head, Tail};
 
 /// zstd's own default: a frame of one interval takes well under a millisecond.
@@ -61,6 +62,14 @@ impl<W: Write> Writer<W> {
     /// Those of the sink.
     pub fn note(&mut self, note: &Note) -> io::Result<()> {
         self.write(&[], kind::NOTE, note)
+    }
+
+    /// Appends what observers read.
+    ///
+    /// # Errors
+    /// Those of the sink; `InvalidInput` if the batch is larger than [`FRAME_BYTES_MAX`].
+    pub fn observations(&mut self, batch: &Batch) -> io::Result<()> {
+        self.write(&[], kind::OBSERVATIONS, batch)
     }
 
     /// How many intervals were written: what [`Tail::intervals`] must say.

@@ -63,6 +63,10 @@ pub fn read_within(source: impl Read, bytes: usize) -> Result<Reading, ReadError
                     notes.push(note);
                 }
             }
+            Ok(Some(Frame::Observations(batch))) => {
+                builder.observe(&batch);
+                builder.fit_into(bytes).map_err(|unfit| ReadError::of(unfit, offset, bytes))?;
+            }
             Ok(Some(Frame::Tail(read))) => {
                 builder.count_texts(reader.content_bytes());
                 builder.fit_into(bytes).map_err(|unfit| ReadError::of(unfit, offset, bytes))?;

@@ -32,6 +32,7 @@ use crate::args::RunReportFlags;
 use crate::command::build;
 use crate::command::failed::{Failed, failed, refused};
 use crate::command::journal::{self, Record};
+use crate::command::observe;
 use crate::command::{INCOMPLETE, INCOMPLETE_TRIAL};
 use crate::exit::Exit;
 use crate::live::{self, Live};
@@ -327,6 +328,7 @@ impl Job<'_> {
         narrate: fn(&str),
     ) -> Result<Taken, Failed> {
         let unable = |error: &dyn std::fmt::Display| failed(Problem::new(error.to_string(), ""));
+        let observer = observe::start(&self.asked.observe, narrate)?;
         let head = Head {
             measured_from: plan.warm_up,
             plan,
@@ -348,8 +350,8 @@ impl Job<'_> {
             self.lines.hold();
         }
         let live = Live::start(progress, None, events, control.clone()).map_err(|error| unable(&error))?;
-        let listeners =
-            Listeners { journal: journal.map(|journal| Box::new(journal) as Box<_>), events: vec![sender] };
+        let journal = journal.map(|journal| Box::new(journal) as Box<_>);
+        let listeners = Listeners { journal, events: vec![sender], observer };
         if let Some(note) = other_load::note() {
             control.note(note);
         }

@@ -10,6 +10,7 @@ use knee_core::unit::Nanos;
 use knee_driver::{Loaded, Times};
 use knee_engine::control::Control;
 use knee_engine::host;
+use knee_observe::Target;
 use url::Url;
 
 use super::course::stopped;
@@ -23,7 +24,8 @@ use crate::settings::Surroundings as Terminal;
 use crate::settings::output::Progress;
 use crate::settings::script::asked;
 
-/// Runs a script against `url`, which it finds as `__ENV.BASE_URL`; `flags` are its other inputs.
+/// Runs a script against `url`, which it finds as `__ENV.BASE_URL`; `flags` are its other inputs, and `observe` is what
+/// is watched beside it.
 ///
 /// # Errors
 ///
@@ -31,7 +33,7 @@ use crate::settings::script::asked;
 pub fn against(
     path: &str,
     url: &str,
-    mut flags: RunScriptFlags,
+    (mut flags, observe): (RunScriptFlags, Vec<Target>),
     times: Times,
     control: &Control,
 ) -> Result<Loaded, Failed> {
@@ -39,7 +41,7 @@ pub fn against(
     let mut args = RunArgs::of(path);
     args.script_flags = flags;
     args.report = RunReportFlags { quiet: true, ..RunReportFlags::default() };
-    let (run, record) = measure(&args, url, times.settle, control, |_| {})?;
+    let (run, record) = measure(&args, url, observe, times.settle, control)?;
     Ok(Loaded { run, record: record.map(|path| on_one_line(&path.display().to_string())) })
 }
 
@@ -51,14 +53,15 @@ pub fn against(
 fn measure(
     args: &RunArgs,
     target: &str,
+    observe: Vec<Target>,
     warm_up: Nanos,
     control: &Control,
-    narrate: fn(&str),
 ) -> Result<(Run, Option<PathBuf>), Failed> {
-    let terminal = Terminal::read();
+    let (terminal, narrate): (_, fn(&str)) = (Terminal::read(), |_| {});
     let env = |name: &str| std::env::var(name).ok();
     let mut asked = asked(args, &env, terminal.no_color).map_err(refused)?;
     asked.thresholds = false;
+    asked.observe = observe;
     let lines = Lines::open(&asked.log, narrate).map_err(refused)?;
     let session = load(args, &asked, &lines)?;
     let options = options(&asked, &session)?;

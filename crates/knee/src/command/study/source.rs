@@ -4,32 +4,43 @@
 
 use std::path::{Path, PathBuf};
 
-use knee_driver::{Error, LoadSource, Loaded, Times};
+use knee_driver::{Error, LoadSource, Loaded, Subject, Times};
 use knee_engine::control::Control;
+use knee_observe::Target;
 use knee_study::definition::{Load, Request, Workload};
 
-use crate::args::RunScriptFlags;
+use crate::args::{ObserveFlags, RunScriptFlags};
 use crate::command::failed::{Failed, load_failed, refused};
 use crate::command::load;
 use crate::command::run::whole;
 use crate::problem::Problem;
-use crate::settings::{Surroundings, declared, target};
+use crate::settings::{self, Surroundings, declared, observe, target};
 
 /// Sends what the workloads of a study declare.
 pub struct Declared {
     /// The folder of the study, to which paths of scripts are relative.
     pub folder: PathBuf,
+    /// What is watched beside each trial.
+    pub observe: ObserveFlags,
 }
 
 impl LoadSource for Declared {
-    fn load(&self, workload: &Workload, url: &str, times: Times, control: &Control) -> Result<Loaded, Error> {
+    fn load(
+        &self,
+        workload: &Workload,
+        subject: &Subject<'_>,
+        times: Times,
+        control: &Control,
+    ) -> Result<Loaded, Error> {
+        let observe =
+            observe::of_trial(&self.observe, subject.started).map_err(refused).map_err(load_failed)?;
         let loaded = match &workload.load {
-            Load::Request(request) => send(request, url, times, control),
+            Load::Request(request) => send(request, subject.url, observe, times, control),
             Load::Script { path, env } => {
                 let env = env.iter().map(|(name, value)| format!("{name}={value}")).collect();
                 let flags = RunScriptFlags { env, ..RunScriptFlags::default() };
                 let script = self.folder.join(path).display().to_string();
-                whole::against(&script, url, flags, times, control)
+                whole::against(&script, subject.url, (flags, observe), times, control)
             }
             // A study.toml has no such load.
             Load::OfCaller => Err(refused(Problem::new(format!("`{}` sends nothing", workload.name), ""))),
@@ -47,8 +58,15 @@ fn without_folder(loaded: Loaded) -> Loaded {
 }
 
 /// Repeats one request, as the one-liner does.
-fn send(request: &Request, url: &str, times: Times, control: &Control) -> Result<Loaded, Failed> {
+fn send(
+    request: &Request,
+    url: &str,
+    observe: Vec<Target>,
+    times: Times,
+    control: &Control,
+) -> Result<Loaded, Failed> {
     let load = declared::load(request, url, times, &Surroundings::read()).map_err(refused)?;
+    let load = settings::Load { observe, ..load };
     target::probe(&load.targets, &load.http).map_err(refused)?;
     let way = load::way(&load).map_err(refused)?;
     load::loaded(&load, &way, control)

@@ -46,6 +46,7 @@ fn run_args(args: &SweepArgs, script: &str) -> RunArgs {
         ..RunScriptFlags::default()
     };
     run.modules = args.modules;
+    run.observe = args.observe.clone();
     run.http = RunHttpFlags {
         max_redirects: args.request.redirects.clone(),
         user_agent: args.request.user_agent.clone(),

@@ -198,3 +198,43 @@ fn a_record_that_needs_too_much_memory_is_refused_with_the_place() {
     assert!(error.to_string().starts_with(&text), "{error}");
     assert!(matches!(read_within(&*bytes, 1_000), Err(ReadError::Memory { offset: _, .. })));
 }
+
+#[test]
+fn a_record_that_was_cut_off_has_what_was_observed_until_then() {
+    use crate::observation::{Encoder, Figure, FigureUnit, SeriesKind, Source, SourceKind, SourceState};
+    let mut encoder = Encoder::default();
+    let source = Source {
+        name: "host".into(),
+        kind: SourceKind::Host,
+        version: None,
+        state: SourceState::Read,
+        without: vec![],
+        left_out: 0,
+    };
+    let index = encoder.add_source(source).unwrap();
+    let mut writer = Writer::new(Vec::new(), &head(10.0, 0, 3)).unwrap();
+    let mut live = RunBuilder::new(head(10.0, 0, 3));
+    for number in 0..3 {
+        let figure = Figure {
+            name: "host.switches".into(),
+            label: String::new(),
+            unit: FigureUnit::Count,
+            kind: SeriesKind::Counter,
+            value: 100.0 * number as f64,
+        };
+        encoder.add(index, Nanos::from_secs(number), vec![figure]);
+        let batch = encoder.take();
+        writer.interval(&second(number, 10, 10, 5)).unwrap();
+        writer.observations(&batch).unwrap();
+        live.add(&second(number, 10, 10, 5));
+        live.observe(&batch);
+    }
+    let bytes = writer.into_sink();
+    let whole = read(&*bytes).unwrap().run;
+    assert_eq!(whole.ending, Ending::Truncated);
+    assert_eq!(whole.observations, live.end(Ending::Completed).observations, "live and saved are the same");
+    assert_eq!(whole.observations.named("host.switches").next().unwrap().points.len(), 3);
+    // Within the last frame.
+    let torn = read(&bytes[..bytes.len() - 5]).unwrap().run;
+    assert_eq!(torn.observations.named("host.switches").next().unwrap().points.len(), 2);
+}

@@ -1,0 +1,43 @@
+//! Watches databases, caches, processes and the machine beside a run, on the run's own clock.
+//!
+//! Each source has a thread of its own, which never touches the threads of the load generator. Sources are only read:
+//! nothing is written to them, and nothing that resets a counter is called. A source that is refused, slow or dies is
+//! reported, and the run goes on. Does not draw conclusions and does not write records.
+//! `docs/reference/observations.md` lists every figure.
+
+mod figures;
+
+mod host;
+
+mod http;
+
+mod nginx;
+
+mod observers;
+
+mod pgbouncer;
+
+mod postgres;
+
+mod process;
+
+mod prometheus;
+
+mod redis;
+
+mod sampler;
+
+mod session;
+
+mod sql;
+
+mod sqlite;
+
+mod target;
+
+mod text;
+
+mod watch;
+
+pub use observers::Observers;
+pub use target::{Target, TargetError};

@@ -1,0 +1,278 @@
+//! A PostgreSQL server, 13 or later: statistics views once per interval, activity ten times per second.
+//!
+//! Only reads, and only by statements that end within half a second. [`group`] makes figures of views, [`activity`]
+//! counts what backends do, [`statements`] follows statements, [`catalog`] describes tables and settings.
+
+use std::time::Duration;
+
+use knee_core::clock::MonotonicClock;
+use knee_core::unit::Nanos;
+use tokio_postgres::Config;
+use url::Url;
+
+use crate::figures::Figures;
+use crate::sampler::{About, Depth, Sampler, Unreadable};
+use crate::session::{Answer, OWN_NAME, PARAMETERS, Refusal, Session};
+use crate::watch::slower;
+
+mod activity;
+mod catalog;
+mod group;
+mod plan;
+mod statements;
+mod views;
+
+use activity::Activity;
+use group::Group;
+use statements::Statements;
+
+/// Pace of looks at the activity.
+const LOOK_PACE: Duration = Duration::from_millis(100);
+
+/// What is large is read once in so many intervals.
+const SLOW: u64 = 5;
+
+/// The oldest version that is read.
+const VERSION_MIN: u32 = 13;
+
+/// Asked first: version, and whether the session is what it was asked to be.
+const GREETING: &str = "SELECT /* knee-observe */ current_setting('server_version_num'), \
+                        current_setting('server_version'), current_setting('default_transaction_read_only'), \
+                        pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')";
+
+/// A PostgreSQL server.
+pub(crate) struct Postgres {
+    config: Result<Config, String>,
+    clock: MonotonicClock,
+    interval: Nanos,
+    connected: Option<Connected>,
+    about: About,
+    /// The work of the observer itself, of all its sessions.
+    own: Own,
+    /// Outlives sessions, because it knows how much each statement had done at the first reading.
+    statements: Statements,
+    activity: Activity,
+}
+
+/// The observer's own work, which servers count too.
+#[derive(Clone, Copy, Debug, Default)]
+struct Own {
+    sessions: f64,
+    transactions: f64,
+    /// The last commits and sessions that were reported, because servers count with delay.
+    reported: [f64; 2],
+}
+
+/// What is there while a session lasts.
+struct Connected {
+    session: Session,
+    version: u32,
+    fast: Vec<Group>,
+    slow: Vec<Group>,
+    /// When what is large is due.
+    slow_due: Nanos,
+    described: bool,
+}
+
+impl Postgres {
+    /// The server at this URL.
+    pub(crate) fn new(url: &Url, clock: MonotonicClock, interval: Nanos) -> Self {
+        let config = url.as_str().parse::<Config>().map(|mut config| {
+            let given = config.get_options().map(|given| format!("{given} ")).unwrap_or_default();
+            config.application_name(OWN_NAME).options(format!("{given}{PARAMETERS}"));
+            config
+        });
+        Self {
+            config: config.map_err(|error| error.to_string()),
+            clock,
+            interval,
+            connected: None,
+            about: About::default(),
+            own: Own::default(),
+            statements: Statements::default(),
+            activity: Activity::default(),
+        }
+    }
+
+    /// Remembers what cannot be asked, once.
+    fn miss(&mut self, what: &str, reason: &str) {
+        let words = format!("{what}: {reason}");
+        if !self.about.without.contains(&words) {
+            self.about.without.push(words);
+        }
+    }
+
+    /// Goes on after a refusal, unless the session is over.
+    fn settle<T>(&mut self, what: &str, answer: Answer<T>) -> Result<Option<T>, Unreadable> {
+        match answer {
+            Ok(answer) => Ok(Some(answer)),
+            Err(Refusal::Never(reason)) => {
+                self.miss(what, &reason);
+                Ok(None)
+            }
+            Err(Refusal::Now(_)) => Ok(None),
+            Err(Refusal::Over(reason)) => Err(Unreadable(reason)),
+        }
+    }
+
+    fn read_fast(&mut self, connected: &mut Connected, figures: &mut Figures) -> Result<(), Unreadable> {
+        for group in &mut connected.fast {
+            let answer = group.read(&connected.session, figures);
+            self.settle(group.what(), answer)?;
+        }
+        self.activity.take(figures);
+        Ok(())
+    }
+
+    fn read_slow(
+        &mut self,
+        connected: &mut Connected,
+        now: Nanos,
+        figures: &mut Figures,
+    ) -> Result<(), Unreadable> {
+        let began = self.clock.now();
+        for group in &mut connected.slow {
+            let answer = group.read(&connected.session, figures);
+            self.settle(group.what(), answer)?;
+        }
+        let answer = self.statements.read(&connected.session, now, figures);
+        self.settle("statements", answer)?;
+        let missing = self.activity.most_active(|id| !self.statements.has_text(id));
+        let answer = self.statements.read_running(&connected.session, &missing, figures);
+        self.settle("texts of statements", answer)?;
+        if connected.version >= plan::VERSION_MIN {
+            let answer = self.statements.read_plan(&connected.session, figures);
+            self.settle("plans", answer)?;
+        }
+        let took = self.clock.now().since(began);
+        connected.slow_due = now.saturating_add(slower(Nanos(self.interval.0.saturating_mul(SLOW)), took));
+        Ok(())
+    }
+
+    fn describe(&mut self, connected: &mut Connected, figures: &mut Figures) -> Result<(), Unreadable> {
+        if connected.described {
+            return Ok(());
+        }
+        for question in catalog::QUESTIONS {
+            let answer = question.read(&connected.session, figures);
+            self.settle(question.what, answer)?;
+        }
+        connected.described = true;
+        Ok(())
+    }
+
+    fn read_all(
+        &mut self,
+        connected: &mut Connected,
+        now: Nanos,
+        depth: Depth,
+        figures: &mut Figures,
+    ) -> Result<(), Unreadable> {
+        self.read_fast(connected, figures)?;
+        if depth == Depth::Whole || connected.slow_due <= now {
+            self.read_slow(connected, now, figures)?;
+            self.describe(connected, figures)?;
+        }
+        self.own.transactions += connected.session.take_asked();
+        self.own.leave_out(figures);
+        Ok(())
+    }
+}
+
+impl Sampler for Postgres {
+    fn connect(&mut self) -> Result<(), Unreadable> {
+        let config = self.config.clone().map_err(Unreadable)?;
+        let session = Session::begin(&config).map_err(|Unreadable(reason)| Unreadable(explained(reason)))?;
+        self.own.sessions += 1.0;
+        self.own.transactions += 1.0;
+        let rows = session.texts(GREETING).map_err(over)?;
+        let row =
+            rows.first().ok_or_else(|| Unreadable("it does not answer as PostgreSQL does".to_owned()))?;
+        let text = |place: usize| row.get(place).unwrap_or_default().to_owned();
+        let number: u32 = text(0).parse().unwrap_or(0);
+        let version = number / 10_000;
+        if version < VERSION_MIN {
+            return Err(Unreadable(format!("PostgreSQL {} is older than {VERSION_MIN}", text(1))));
+        }
+        if text(2) != "on" {
+            let reason = "the session is not read-only: a pooler stands between; observe the server itself";
+            return Err(Unreadable(reason.to_owned()));
+        }
+        self.about = About { version: Some(format!("PostgreSQL {}", text(1))), ..About::default() };
+        if text(3) != "t" {
+            self.miss("statements and activity of other users", "the role is no member of pg_read_all_stats");
+        }
+        let answer = self.activity.prepare(&session, version);
+        self.settle("activity", answer)?;
+        let answer = self.statements.prepare(&session, version);
+        self.settle("statements", answer)?;
+        let (fast, slow) = (views::fast(version), views::slow(version));
+        self.connected =
+            Some(Connected { session, version, fast, slow, slow_due: Nanos::ZERO, described: false });
+        Ok(())
+    }
+
+    fn look_pace(&self) -> Option<Duration> {
+        Some(LOOK_PACE)
+    }
+
+    fn look(&mut self) -> Result<(), Unreadable> {
+        let Some(connected) = &self.connected else { return Ok(()) };
+        let answer = self.activity.look(&connected.session);
+        self.settle("activity", answer).map(drop)
+    }
+
+    fn read(&mut self, now: Nanos, depth: Depth, figures: &mut Figures) -> Result<(), Unreadable> {
+        let Some(mut connected) = self.connected.take() else {
+            return Err(Unreadable("the connection is closed".to_owned()));
+        };
+        let read = self.read_all(&mut connected, now, depth, figures);
+        self.connected = Some(connected);
+        read
+    }
+
+    fn about(&self) -> About {
+        let mut about = self.about.clone();
+        about.without.extend(self.statements.missing().map(str::to_owned));
+        about.left_out = self.statements.left_out();
+        about
+    }
+
+    fn disconnect(&mut self) {
+        if let Some(connected) = self.connected.take() {
+            self.own.transactions += connected.session.take_asked();
+        }
+    }
+}
+
+impl Own {
+    /// Takes the observer's own work out of what the server counted.
+    fn leave_out(&mut self, figures: &mut Figures) {
+        let own = [self.transactions, self.sessions];
+        for (place, name) in ["database.commits", "database.sessions"].into_iter().enumerate() {
+            for figure in figures.now.iter_mut().filter(|figure| figure.name == name) {
+                let left = (figure.value - own[place]).max(0.0);
+                // The server counts some of it only a second later; a counter that falls would mean a reset.
+                let is_late = left < self.reported[place] && self.reported[place] - left <= own[place];
+                figure.value = if is_late { self.reported[place] } else { left };
+                self.reported[place] = figure.value;
+            }
+        }
+    }
+}
+
+fn over(refusal: Refusal) -> Unreadable {
+    match refusal {
+        Refusal::Never(reason) | Refusal::Now(reason) | Refusal::Over(reason) => Unreadable(reason),
+    }
+}
+
+/// A pooler does not know the parameters of the session.
+fn explained(reason: String) -> String {
+    if reason.contains("unsupported startup parameter") {
+        return format!(
+            "{reason}: a pooler stands between; observe the server itself, and the pooler by pgbouncer://"
+        );
+    }
+    reason
+}

@@ -1,0 +1,264 @@
+//! What the client backends of a database do, counted at each look.
+//!
+//! A counter divided by the number of looks is a mean number of backends. The observer's own sessions do not count.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tokio_postgres::{Row, Statement};
+
+use crate::figures::{Count, Counter, Figures, Gauge, Seconds};
+use crate::session::{Answer, Refusal, Session};
+use crate::text::label;
+
+/// Most labels of each counter and of each gauge.
+const LABELS_MAX: usize = 200;
+
+/// Backends that are younger than this, in seconds, are young.
+const YOUNG: f64 = 10.0;
+
+/// Most backends per look whose blockers are asked for: the question locks the table of locks.
+const ASKED_MAX: usize = 4;
+
+/// A client backend at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Backend {
+    pid: i32,
+    application: String,
+    state: String,
+    /// `TYPE:EVENT`.
+    wait: Option<String>,
+    statement: Option<String>,
+    /// Seconds since it was started.
+    age: f64,
+    transaction_age: Option<f64>,
+    xmin_age: Option<f64>,
+    blockers: Vec<i32>,
+}
+
+/// Counts of all looks, and the levels of the last one.
+#[derive(Debug, Default)]
+pub(super) struct Activity {
+    statement: Option<Statement>,
+    samples: f64,
+    /// Counter and label.
+    counts: BTreeMap<(&'static str, String), f64>,
+    /// Labels of each counter.
+    labels: BTreeMap<&'static str, usize>,
+    last: Vec<Backend>,
+    /// Applications that were seen: a gauge goes back to 0 when they leave.
+    applications: BTreeSet<String>,
+}
+
+impl Activity {
+    /// Prepares the question for a session.
+    pub(super) fn prepare(&mut self, session: &Session, version: u32) -> Answer<()> {
+        self.statement = None;
+        let sql = question(version);
+        self.statement = Some(session.prepare(&sql)?);
+        Ok(())
+    }
+
+    /// Looks once.
+    pub(super) fn look(&mut self, session: &Session) -> Answer<()> {
+        let Some(statement) = &self.statement else { return Ok(()) };
+        match session.rows(statement) {
+            Ok(rows) => {
+                let backends = rows.iter().map(backend).collect();
+                self.count(backends);
+                Ok(())
+            }
+            Err(refusal) => {
+                if matches!(refusal, Refusal::Never(_)) {
+                    self.statement = None;
+                }
+                Err(refusal)
+            }
+        }
+    }
+
+    /// Adds the figures until now.
+    pub(super) fn take(&self, figures: &mut Figures) {
+        if self.statement.is_none() {
+            return;
+        }
+        figures.counter("activity.samples", Count, self.samples);
+        for ((name, of), count) in &self.counts {
+            figures.put(name, of, Count, Counter, *count);
+        }
+        for application in &self.applications {
+            let own = || self.last.iter().filter(|backend| backend.application == *application);
+            let busy = own().filter(|backend| backend.is_busy()).count();
+            figures.put("activity.backends", application, Count, Gauge, own().count() as f64);
+            figures.put("activity.backends.busy", application, Count, Gauge, busy as f64);
+        }
+        let young = self.last.iter().filter(|backend| backend.age < YOUNG).count();
+        figures.gauge("activity.backends.young", Count, young as f64);
+        let oldest = |age: fn(&Backend) -> Option<f64>| {
+            self.last.iter().filter_map(age).reduce(f64::max).unwrap_or(0.0)
+        };
+        figures.gauge("activity.transaction_age", Seconds, oldest(|backend| backend.transaction_age));
+        figures.gauge("activity.xmin_age", Count, oldest(|backend| backend.xmin_age));
+    }
+
+    /// The statements that were seen most and that `wanted` accepts.
+    pub(super) fn most_active(&self, wanted: impl Fn(i64) -> bool) -> Vec<i64> {
+        let of_statements = self.counts.iter().filter(|((name, _), _)| *name == "activity.statement");
+        let ids = of_statements.filter_map(|((_, id), count)| Some((id.parse().ok()?, *count)));
+        let mut ids: Vec<(i64, f64)> = ids.filter(|(id, _)| wanted(*id)).collect();
+        ids.sort_by(|one, other| other.1.total_cmp(&one.1));
+        ids.into_iter().take(20).map(|(id, _)| id).collect()
+    }
+
+    fn count(&mut self, backends: Vec<Backend>) {
+        self.samples += 1.0;
+        for backend in &backends {
+            if self.applications.len() < LABELS_MAX {
+                self.applications.insert(backend.application.clone());
+            }
+            self.add("activity.state", state_name(&backend.state));
+            self.count_work(backend);
+            let blocker = backends.iter().find(|other| backend.blockers.contains(&other.pid));
+            if let Some(blocker) = blocker {
+                let id = |backend: &Backend| backend.statement.clone().unwrap_or_else(|| "0".to_owned());
+                self.add("activity.blocked", &format!("{} by {}", id(backend), id(blocker)));
+                self.add("activity.blocked_by_state", state_name(&blocker.state));
+            }
+        }
+        self.last = backends;
+    }
+
+    fn count_work(&mut self, backend: &Backend) {
+        let statement = backend.statement.as_deref();
+        if backend.state == "active" {
+            let wait = backend.wait.as_deref().unwrap_or("CPU");
+            self.add("activity.wait", wait);
+            if let Some(id) = statement {
+                self.add("activity.statement", id);
+                self.add("activity.statement.wait", &format!("{id} {wait}"));
+            }
+        } else if let Some(id) = statement.filter(|_| backend.is_busy()) {
+            self.add("activity.idle_after", id);
+        }
+    }
+
+    fn add(&mut self, name: &'static str, of: &str) {
+        let key = (name, of.to_owned());
+        if let Some(count) = self.counts.get_mut(&key) {
+            *count += 1.0;
+            return;
+        }
+        let labels = self.labels.entry(name).or_default();
+        if *labels < LABELS_MAX {
+            *labels += 1;
+            self.counts.insert(key, 1.0);
+        }
+    }
+}
+
+impl Backend {
+    /// Whether it works or holds a transaction open.
+    fn is_busy(&self) -> bool {
+        self.state == "active" || self.state.starts_with("idle in transaction")
+    }
+}
+
+fn question(version: u32) -> String {
+    let query_id = if version >= 14 { "query_id::text" } else { "NULL::text" };
+    format!(
+        "SELECT /* knee-observe */ pid, application_name::text, state::text, \
+         wait_event_type || ':' || wait_event, {query_id}, \
+         extract(epoch FROM clock_timestamp() - backend_start)::float8, \
+         extract(epoch FROM clock_timestamp() - xact_start)::float8, age(backend_xmin)::float8, \
+         CASE WHEN wait_event_type = 'Lock' \
+         AND row_number() OVER (PARTITION BY wait_event_type = 'Lock' ORDER BY pid) <= {ASKED_MAX} \
+         THEN pg_blocking_pids(pid) END \
+         FROM pg_stat_activity WHERE backend_type = 'client backend' AND datname = current_database() \
+         AND application_name <> 'knee-observe'"
+    )
+}
+
+fn backend(row: &Row) -> Backend {
+    let text = |place: usize| row.try_get::<_, Option<String>>(place).unwrap_or_default();
+    let number = |place: usize| row.try_get::<_, Option<f64>>(place).unwrap_or_default();
+    let application = text(1).filter(|name| !name.is_empty()).unwrap_or_else(|| "(none)".to_owned());
+    Backend {
+        pid: row.try_get(0).unwrap_or_default(),
+        application: label(&application),
+        state: text(2).unwrap_or_default(),
+        wait: text(3).map(|wait| label(&wait)),
+        statement: text(4).filter(|id| id != "0"),
+        age: number(5).unwrap_or(f64::MAX),
+        transaction_age: number(6),
+        xmin_age: number(7),
+        blockers: row.try_get::<_, Option<Vec<i32>>>(8).unwrap_or_default().unwrap_or_default(),
+    }
+}
+
+fn state_name(state: &str) -> &'static str {
+    match state {
+        "active" => "active",
+        "idle" => "idle",
+        "idle in transaction" => "idle in transaction",
+        "idle in transaction (aborted)" => "idle in transaction (aborted)",
+        _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn backend(pid: i32, state: &str, wait: Option<&str>, blockers: &[i32]) -> Backend {
+        Backend {
+            pid,
+            application: "app".to_owned(),
+            state: state.to_owned(),
+            wait: wait.map(str::to_owned),
+            statement: Some(format!("{}", 100 + pid)),
+            age: f64::from(pid) * 5.0,
+            transaction_age: Some(f64::from(pid)),
+            blockers: blockers.to_vec(),
+            ..Backend::default()
+        }
+    }
+
+    #[test]
+    fn backends_are_counted_by_state_wait_statement_and_blocker() {
+        let mut activity = Activity::default();
+        for _ in 0..2 {
+            activity.count(vec![
+                backend(1, "active", None, &[]),
+                backend(2, "active", Some("Lock:transactionid"), &[3, 1]),
+                backend(3, "idle in transaction", None, &[]),
+            ]);
+        }
+        let count = |name: &'static str, of: &str| activity.counts.get(&(name, of.to_owned())).copied();
+        assert!((activity.samples - 2.0).abs() < 1e-9);
+        assert_eq!(count("activity.state", "active"), Some(4.0));
+        assert_eq!(count("activity.wait", "CPU"), Some(2.0));
+        assert_eq!(count("activity.wait", "Lock:transactionid"), Some(2.0));
+        assert_eq!(count("activity.statement.wait", "102 Lock:transactionid"), Some(2.0));
+        assert_eq!(count("activity.idle_after", "103"), Some(2.0));
+        assert_eq!(
+            count("activity.blocked", "102 by 101"),
+            Some(2.0),
+            "the first of its blockers that is seen"
+        );
+        assert_eq!(activity.most_active(|id| id != 101), [102]);
+        assert_eq!(activity.applications.len(), 1);
+    }
+
+    #[test]
+    fn labels_without_end_are_bounded() {
+        let mut activity = Activity::default();
+        for pid in 0..1_000 {
+            activity.count(vec![backend(pid, "active", None, &[])]);
+        }
+        assert!(activity.counts.len() < 4 * LABELS_MAX);
+    }
+
+    #[test]
+    fn a_version_without_ids_of_statements_is_asked_without() {
+        assert!(!question(13).contains("query_id") && question(14).contains("query_id"));
+    }
+}

@@ -1,0 +1,125 @@
+//! A session with a server that speaks the protocol of PostgreSQL: bounded, read-only, asked one statement at a time.
+//!
+//! Has its own runtime, so that it works in a plain thread. Knows no statement. Session parameters are sent when the
+//! session begins: with `SET`, a pooler could pass them on to the sessions of an application.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tokio::time::timeout;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Config, NoTls, Row, SimpleQueryMessage, SimpleQueryRow, Statement};
+
+use crate::sampler::Unreadable;
+
+/// Time limit for connecting.
+const CONNECT_WITHIN: Duration = Duration::from_secs(2);
+
+/// How long an answer can take. The server ends a statement earlier, unless it does not answer at all.
+const ANSWER_WITHIN: Duration = Duration::from_millis(1_500);
+
+/// How the session is named; it is left out of all counts by this name.
+pub(crate) const OWN_NAME: &str = "knee-observe";
+
+/// Session parameters: read only, short, and quiet.
+pub(crate) const PARAMETERS: &str = "-c default_transaction_read_only=on -c statement_timeout=500 -c lock_timeout=100 \
+                                     -c idle_in_transaction_session_timeout=5000 -c jit=off";
+
+/// Why a statement has no answer.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// The server refuses it, and would do so again.
+    Never(String),
+    /// It took too long, or a lock was in the way.
+    Now(String),
+    /// The session is over.
+    Over(String),
+}
+
+/// What a statement answered.
+pub(crate) type Answer<T> = Result<T, Refusal>;
+
+/// A session.
+pub(crate) struct Session {
+    client: Client,
+    runtime: Runtime,
+    /// How often it was asked since [`Session::take_asked`].
+    asked: Cell<f64>,
+}
+
+impl Session {
+    /// Begins a session, within two seconds.
+    pub(crate) fn begin(config: &Config) -> Result<Self, Unreadable> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Unreadable(error.to_string()))?;
+        let mut config = config.clone();
+        config.connect_timeout(CONNECT_WITHIN);
+        let client = runtime.block_on(async {
+            let connected = timeout(CONNECT_WITHIN, config.connect(NoTls)).await;
+            let connected = connected.map_err(|_| Unreadable("it did not answer within 2 s".to_owned()))?;
+            let (client, connection) = connected.map_err(|error| Unreadable(reason(&error)))?;
+            // Ends with the client.
+            tokio::spawn(async move { drop(connection.await) });
+            Ok::<Client, Unreadable>(client)
+        })?;
+        Ok(Self { client, runtime, asked: Cell::new(0.0) })
+    }
+
+    /// Prepares a statement.
+    pub(crate) fn prepare(&self, sql: &str) -> Result<Statement, Refusal> {
+        self.ask(self.client.prepare(sql))
+    }
+
+    /// The rows of a prepared statement without parameters.
+    pub(crate) fn rows(&self, statement: &Statement) -> Result<Vec<Row>, Refusal> {
+        self.ask(self.client.query(statement, &[]))
+    }
+
+    /// The rows of a statement, as text.
+    pub(crate) fn texts(&self, sql: &str) -> Result<Vec<SimpleQueryRow>, Refusal> {
+        let messages = self.ask(self.client.simple_query(sql))?;
+        let row = |message| match message {
+            SimpleQueryMessage::Row(row) => Some(row),
+            _ => None,
+        };
+        Ok(messages.into_iter().filter_map(row).collect())
+    }
+
+    /// How often it was asked since the last call: each time is a transaction for the server.
+    pub(crate) fn take_asked(&self) -> f64 {
+        self.asked.take()
+    }
+
+    fn ask<T>(&self, answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, Refusal> {
+        self.asked.set(self.asked.get() + 1.0);
+        // A late answer would be taken for that of the next statement only if the session went on; it does not.
+        let answered = self.runtime.block_on(async { timeout(ANSWER_WITHIN, answer).await });
+        answered
+            .map_err(|_| Refusal::Over("it did not answer within 1.5 s".to_owned()))?
+            .map_err(|error| refusal(&error))
+    }
+}
+
+fn refusal(error: &tokio_postgres::Error) -> Refusal {
+    let reason = reason(error);
+    let Some(code) = error.code().filter(|_| !error.is_closed()) else { return Refusal::Over(reason) };
+    if *code == SqlState::QUERY_CANCELED || *code == SqlState::LOCK_NOT_AVAILABLE {
+        return Refusal::Now(reason);
+    }
+    match &code.code()[..2] {
+        // The server stops, or has no room.
+        "57" | "08" => Refusal::Over(reason),
+        "53" | "40" => Refusal::Now(reason),
+        _ => Refusal::Never(reason),
+    }
+}
+
+/// The server's message, or the error of the connection.
+fn reason(error: &tokio_postgres::Error) -> String {
+    if let Some(said) = error.as_db_error() {
+        return said.message().to_owned();
+    }
+    let cause = std::error::Error::source(error).map(ToString::to_string);
+    cause.unwrap_or_else(|| error.to_string())
+}

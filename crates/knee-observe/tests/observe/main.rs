@@ -1,0 +1,15 @@
+//! Observers beside real servers.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+#[cfg(target_os = "linux")]
+mod postgres;
+
+#[cfg(target_os = "linux")]
+mod redis;
+
+#[cfg(target_os = "linux")]
+mod sqlite;
+
+#[cfg(target_os = "linux")]
+mod world;
