@@ -111,11 +111,12 @@ fn cpus_of_process(evidence: &Evidence<'_>, process: &Watched<'_>) -> Option<(St
     Some((process_name(process), servers, rise))
 }
 
-/// CPUs that a process can use: the limit of its cgroup, or those of the machine.
+/// CPUs that a process can use: those that it is bound to, the limit of its cgroup, or those of the machine.
 pub(crate) fn allowed_cpus(evidence: &Evidence<'_>, process: &Watched<'_>) -> Option<f64> {
     let limit = process.mean("process.cgroup.cpu.limit", "");
     let all = evidence.cpus();
-    limit.into_iter().chain(all).filter(|cpus| *cpus > 0.0).reduce(f64::min)
+    let bound = process.mean("process.cpus", "");
+    limit.into_iter().chain(bound).chain(all).filter(|cpus| *cpus > 0.0).reduce(f64::min)
 }
 
 /// Two counters of one source together.

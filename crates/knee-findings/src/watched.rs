@@ -70,6 +70,12 @@ impl<'a> Watched<'a> {
         sources.map(|(place, source)| Self { source, place, index, from, to }).collect()
     }
 
+    /// The same source in the second half of the measured time: without what a service does once, such as filling its
+    /// pool.
+    pub(crate) fn second_half(self) -> Self {
+        Self { from: Nanos(self.from.as_nanos().midpoint(self.to.as_nanos())), ..self }
+    }
+
     /// How it is called in reports.
     pub(crate) fn name(&self) -> String {
         self.source.name.clone()

@@ -182,6 +182,7 @@ impl Process {
             *known |= count.is_some();
         }
         levels.processes += 1.0;
+        levels.cpus.extend(parse::cpus(&status));
         levels.resident += kibibytes(&status, "VmRSS").unwrap_or(0.0);
         levels.swap += kibibytes(&status, "VmSwap").unwrap_or(0.0);
         if let Ok(descriptors) = fs::read_dir(format!("{folder}/fd")) {
@@ -241,6 +242,7 @@ impl Process {
 #[derive(Debug, Default)]
 struct Levels {
     processes: f64,
+    cpus: BTreeSet<u32>,
     resident: f64,
     swap: f64,
     descriptors: Option<f64>,
@@ -254,6 +256,8 @@ impl Levels {
     fn put(self, figures: &mut Figures) {
         figures.gauge("process.count", Count, self.processes);
         figures.gauge("process.threads", Count, self.threads);
+        let cpus = (!self.cpus.is_empty()).then_some(self.cpus.len() as f64);
+        figures.gauge("process.cpus", Count, cpus);
         figures.gauge("process.memory.resident", Bytes, self.resident);
         figures.gauge("process.memory.swap", Bytes, self.swap);
         figures.gauge("process.descriptors", Count, self.descriptors);

@@ -83,10 +83,11 @@ fn of_process(evidence: &Evidence<'_>, process: &Watched<'_>, pressure: Option<S
     Some(Draft {
         subject: Subject::of(SubjectKind::Process, process.name(), Some(&process.source.name)),
         statement: format!(
-            "{} uses {} of the {} CPUs that it can use",
+            "{} uses {} of the {} {} that it can use",
             process.source.name,
             percent(share),
-            number(allowed)
+            number(allowed),
+            if allowed == 1.0 { "CPU" } else { "CPUs" }
         ),
         signals: signals.into_iter().flatten().collect(),
         remedy: Remedy::advice("make a request cheaper: profile the process; or give it more CPUs"),
@@ -162,6 +163,14 @@ mod tests {
         scene.counter(1, "process.cgroup.cpu.periods", "", 10.0);
         scene.counter(1, "process.cgroup.cpu.throttled", "", 4.0);
         assert_eq!(scene.found("cpu_full").unwrap().confidence, Confidence::Likely);
+    }
+
+    #[test]
+    fn a_process_that_is_bound_to_one_cpu_can_fill_only_that_one() {
+        let mut scene = busy(0.95, 0.3);
+        scene.gauge(1, "process.cpus", "", 1.0);
+        let finding = scene.found("cpu_full").unwrap();
+        assert_eq!(finding.statement, "shop (pid 7) uses 95 % of the 1 CPU that it can use");
     }
 
     #[test]

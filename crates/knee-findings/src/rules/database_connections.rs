@@ -1,6 +1,7 @@
 //! Connections to the database that are opened for single requests.
 //!
-//! Needs a PostgreSQL server of version 14 or later.
+//! Needs a PostgreSQL server of version 14 or later. Looks at the second half of the measured time, because every pool
+//! is filled at first.
 
 use knee_core::observation::SourceKind;
 
@@ -14,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     code: "database_connections",
     finds: "connections to the database that are opened again and again",
     needs: "a PostgreSQL server of version 14 or later",
-    limits: "0.05 connections opened per response; half of the client backends are younger than 10 s",
+    limits: "0.05 connections opened per response in the second half of the run; half of the client backends are younger than 10 s",
     source: "PostgreSQL forks a process for each connection, which takes it milliseconds; one in 20 requests already shows.",
     cause: "The service has no pool, or its pool closes idle connections too early.",
     remedy: "Keep connections in a pool in the service, or put a PgBouncer before the database.",
@@ -29,6 +30,7 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     let mut counted = false;
     let mut drafts = Vec::new();
     for server in evidence.needed(SourceKind::Postgres)? {
+        let server = server.second_half();
         let Some((_, sessions)) = server.rises("database.sessions").into_iter().next() else { continue };
         counted = true;
         let opened = evidence.per_request(sessions).filter(|opened| *opened >= PER_REQUEST);
@@ -71,6 +73,19 @@ fn check(evidence: &Evidence<'_>) -> Checked {
 mod tests {
     use crate::Confidence;
     use crate::testing::Scene;
+
+    #[test]
+    fn a_pool_that_is_filled_when_the_load_begins_is_no_finding() {
+        let mut scene = Scene::steady();
+        let server = scene.postgres();
+        scene.counter(server, "database.sessions", "shop", 1_000.0);
+        let series = scene.observations.series.iter_mut().find(|series| series.name == "database.sessions");
+        let points = &mut series.unwrap().points;
+        let filled = points[points.len() / 3].1;
+        points.iter_mut().for_each(|(_, opened)| *opened = opened.min(filled));
+        scene.gauge(server, "activity.backends.young", "", 9.0);
+        assert_eq!(scene.found("database_connections"), None);
+    }
 
     #[test]
     fn a_connection_per_request_is_found_and_a_pool_that_reconnects_now_and_then_is_not() {

@@ -2,9 +2,12 @@
 //!
 //! Pure: takes the text of a file, returns figures.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::host::parse::number;
+
+/// Most CPUs of a range that are counted.
+const CPUS_MAX: usize = 8_192;
 
 /// `/proc/PID/stat`. Times are in clock ticks.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +61,18 @@ pub(super) fn descriptors_max(text: &str) -> Option<f64> {
     line.split_ascii_whitespace().next().and_then(number)
 }
 
+/// The CPUs of a list such as `0-3,8`, as `Cpus_allowed_list` in `/proc/PID/status`.
+pub(super) fn cpus(text: &str) -> BTreeSet<u32> {
+    let line = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default();
+    let mut cpus = BTreeSet::new();
+    for part in line.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else { continue };
+        cpus.extend((first..=last).take(CPUS_MAX));
+    }
+    cpus
+}
+
 /// A process and its descendants, of pairs of process and parent.
 pub(super) fn descendants(pid: u32, parents: &[(u32, u32)]) -> Vec<u32> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
@@ -98,6 +113,13 @@ mod tests {
         assert_eq!(descriptors_max(limits), Some(1024.0));
         assert_eq!(descriptors_max("Max open files  unlimited  unlimited files\n"), None);
         assert_eq!(run_delay("722442 131181000 3\n"), Some(0.131_181));
+    }
+
+    #[test]
+    fn lists_of_cpus_are_read() {
+        let count = |list: &str| cpus(&format!("Name:\tx\nCpus_allowed_list:\t{list}\n")).len();
+        assert_eq!([count("0"), count("0-3,8"), count("1,1-2"), count(""), count("9-2,x")], [1, 5, 2, 0, 0]);
+        assert_eq!((count("0-4294967295"), cpus("Name: x").len()), (CPUS_MAX, 0));
     }
 
     #[test]
