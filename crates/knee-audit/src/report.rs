@@ -83,31 +83,21 @@ impl<'a> Documents<'a> {
     }
 }
 
+/// A number of things: `1 figure`, `2 figures`.
+fn counted(n: usize, thing: &str) -> String {
+    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
+}
+
 /// The answer as one sentence.
 pub fn answer(reports: &[Report]) -> String {
     let count = |grade| reports.iter().map(|one| one.count(grade)).sum::<usize>();
     let figures: usize = reports.iter().map(|one| one.figures).sum();
-    let words = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
-    let impossible = words(count(Grade::Impossible), "finding cannot be true", "findings cannot be true");
-    let misleading = words(count(Grade::Misleading), "is misleading", "are misleading");
+    let verb = |n: usize| if n == 1 { "is" } else { "are" };
     match (count(Grade::Impossible), count(Grade::Misleading)) {
-        (0, 0) => {
-            format!("consistent: nothing in {} contradicts the rest", words(figures, "figure", "figures"))
-        }
-        (0, _) => misleading.replacen(' ', " findings ", 1).replacen("1 findings", "1 finding", 1),
-        (_, 0) => impossible.replacen("finding cannot", "statement cannot", 1).replacen(
-            "findings cannot",
-            "statements cannot",
-            1,
-        ),
-        (_, _) => {
-            let first = impossible.replacen("finding cannot", "statement cannot", 1).replacen(
-                "findings cannot",
-                "statements cannot",
-                1,
-            );
-            format!("{first}, {misleading}")
-        }
+        (0, 0) => format!("consistent: nothing in {} contradicts the rest", counted(figures, "figure")),
+        (0, n) => format!("{} {} misleading", counted(n, "finding"), verb(n)),
+        (n, 0) => format!("{} cannot be true", counted(n, "statement")),
+        (n, m) => format!("{} cannot be true, {m} {} misleading", counted(n, "statement"), verb(m)),
     }
 }
 
@@ -117,8 +107,12 @@ pub fn text(reports: &[Report]) -> String {
     for report in reports {
         let _ = writeln!(
             text,
-            "\n{}: {}, {} measurements, {} figures, {} statements",
-            report.name, report.format, report.measurements, report.figures, report.statements
+            "\n{}: {}, {}, {}, {}",
+            report.name,
+            report.format,
+            counted(report.measurements, "measurement"),
+            counted(report.figures, "figure"),
+            counted(report.statements, "statement")
         );
         if report.consistent {
             text.push_str("  consistent\n");

@@ -3,7 +3,7 @@
 //! Two rows with the same figures, a fix that made it worse, and rows under different conditions.
 
 use crate::finding::{Finding, Grade};
-use crate::measurement::{Document, Measurement};
+use crate::measurement::{Document, Measurement, Tool};
 use crate::number::{Figure, amount, show_share};
 
 /// Name of the check.
@@ -21,6 +21,7 @@ pub fn check(document: &Document) -> Vec<Finding> {
         found.extend(conditions(&rows));
     }
     found.extend(bases(document));
+    found.extend(slower_at_less(document));
     found
 }
 
@@ -105,6 +106,42 @@ fn conditions(rows: &[&Measurement]) -> Option<Finding> {
         Finding::new(NAME, Grade::Misleading, rows[0], "the rows were measured at different arrival rates")
             .step(format!("rates in order: {}", shown.join(", ")))
             .cause("a change of the times between two rows is that of the step and of the rate together"),
+    )
+}
+
+/// Rows of one label in two tables, of which the lower rate has much longer times: the conditions differ.
+fn slower_at_less(document: &Document) -> Vec<Finding> {
+    let is_meant =
+        |one: &&Measurement| one.tool == Tool::Unknown && one.table.is_some() && !one.label.is_empty();
+    let rows: Vec<&Measurement> = document.measurements.iter().filter(is_meant).collect();
+    let pairs = rows.iter().flat_map(|one| rows.iter().map(move |other| (*one, *other)));
+    pairs.filter_map(|(fast, slow)| slower(fast, slow)).take(1).collect()
+}
+
+fn slower(fast: &Measurement, slow: &Measurement) -> Option<Finding> {
+    if fast.label != slow.label || fast.table == slow.table {
+        return None;
+    }
+    let (high, low) = (fast.rate.as_ref()?, slow.rate.as_ref()?);
+    let short = fast.percentiles.first()?;
+    let long = slow.percentiles.iter().find(|each| each.name == short.name)?;
+    if !low.range.is_below(high.range) || long.time.range.low < 2.0 * short.time.range.high {
+        return None;
+    }
+    let says = format!(
+        "{} is {} at {} requests/s here, but {} at {} requests/s at line {}",
+        long.name, long.time.text, low.text, short.time.text, high.text, fast.line
+    );
+    let factor = long.time.value / short.time.value.max(f64::MIN_POSITIVE);
+    Some(
+        Finding::new(NAME, Grade::Misleading, slow, says)
+            .step(format!(
+                "{} / {} = {} times as long at less load",
+                long.time.text,
+                short.time.text,
+                amount(factor)
+            ))
+            .cause("length of the run or amount of data differ; the higher rate is not a capacity"),
     )
 }
 

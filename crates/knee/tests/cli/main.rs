@@ -16,6 +16,7 @@ mod program;
 mod record;
 mod server;
 
+mod audit;
 mod bad_input;
 mod big_record;
 mod compare;
