@@ -173,6 +173,9 @@ impl Error {
             Self::Refused(Refusal::OtherStudy(_)) | Self::Unrelated { .. } => {
                 "leave out --resume and --report-only to start again"
             }
+            Self::Refused(Refusal::UnknownEndpoint { .. }) => {
+                "correct `endpoint` in the study.toml, or leave out the claim"
+            }
             Self::Refused(Refusal::MarginWithinNoise { .. }) => "ask for more blocks, or a wider margin",
             Self::NoSuccess { .. } => "check the path, the method and the host that the service expects",
             Self::OtherDivision => {

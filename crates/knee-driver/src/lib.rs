@@ -11,6 +11,7 @@ pub mod cpu_use;
 mod error;
 mod fixture;
 pub mod lock;
+pub mod pictures;
 mod pilot;
 mod placement;
 pub mod private_file;

@@ -11,18 +11,21 @@ pub(crate) struct Started {
     pub(crate) pid: i32,
     /// When it was started, in the system's own unit.
     pub(crate) begun: u64,
+    /// Its session: the supervisor's own.
+    pub(crate) session: i32,
 }
 
 impl Started {
     /// The line that [`Started::read`] reads.
     pub(crate) fn line(&self) -> String {
-        format!("{} {} {}\n", self.boot, self.pid, self.begun)
+        format!("{} {} {} {}\n", self.boot, self.pid, self.begun, self.session)
     }
 
     /// Reads a line; `None` if it is incomplete.
     pub(crate) fn read(line: &str) -> Option<Self> {
         let mut words = line.split(' ');
         let boot = words.next()?.to_owned();
-        Some(Self { boot, pid: words.next()?.parse().ok()?, begun: words.next()?.parse().ok()? })
+        let (pid, begun) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        Some(Self { boot, pid, begun, session: words.next()?.parse().ok()? })
     }
 }

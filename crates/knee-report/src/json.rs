@@ -30,6 +30,11 @@ pub fn render(view: &View) -> String {
     pretty(&Document::of(view))
 }
 
+/// The document without its intervals, whose list is empty.
+pub fn without_series(view: &View) -> String {
+    pretty(&Document::of(view).without_series())
+}
+
 /// JSON on one line, without a line feed at its end. Characters that act on a terminal are escaped.
 pub fn line(document: &serde_json::Value) -> String {
     let mut text = Vec::new();

@@ -1,4 +1,4 @@
-//! Turns a measured run into reports: terminal text, JSON and CSV.
+//! Turns a measured run into reports: terminal text, HTML, JSON and CSV.
 //!
 //! [`View::of`] computes everything that is shown, once; the modules beside it only lay it out.
 //! Output depends on nothing but the input: no clock, no locale, no size of a terminal. Does not
@@ -15,6 +15,10 @@ pub mod view;
 pub mod text;
 
 pub mod json;
+
+pub mod chart;
+
+pub mod html;
 
 pub mod oha_json;
 

@@ -20,6 +20,8 @@ mod cpus;
 
 mod document;
 
+pub(crate) mod forest;
+
 mod growth;
 
 mod headline;
@@ -49,7 +51,10 @@ pub use claims::summary;
 pub use code::cause;
 pub use cpus::division;
 pub use document::LINES_MAX;
+pub(crate) use forest::ForestRow;
+pub(crate) use headline::trust;
 pub use markdown::{UnclearMarkers, claims_begin, markdown, with_claims};
+pub(crate) use measuring::{day, machine, program};
 pub use notes::notes;
 pub use provenance::{Commands, Provenance, Session};
 pub use text::text;

@@ -29,6 +29,7 @@ use crate::number::{self, level};
 use crate::view::reading::Reading;
 use curve::Curve;
 
+pub(crate) use cpu::sentences as cpu_sentences;
 pub use sentence::{Finding, Remark};
 
 /// Facts about a sweep besides its steps.

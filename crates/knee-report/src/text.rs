@@ -3,7 +3,9 @@
 //! Lays a [`View`] out and calculates nothing. Width, unit and colour are parameters; does not
 //! look at a terminal. Lines never exceed the width (which counts as 60 at the least).
 
-mod answer;
+pub(crate) mod answer;
+
+mod finding;
 
 mod beside;
 
@@ -11,15 +13,15 @@ pub mod ink;
 
 pub mod interval;
 
-mod plan;
+pub(crate) mod plan;
 
-mod section;
+pub(crate) mod section;
 
 mod style;
 
 pub(crate) mod table;
 
-mod times;
+pub(crate) mod times;
 
 pub(crate) mod validity;
 
@@ -40,6 +42,7 @@ pub fn render(view: &View, style: &Style) -> String {
     let style = &Style { width: style.width.max(WIDTH_MIN), ..*style };
     let blocks = [
         [title(view, style), validity::answer(view, style), answer::lines(view, style)].concat(),
+        finding::lines(&view.findings, style),
         section::summary(view, style),
         times::table(view, style),
         times::histogram(view, style),
@@ -67,6 +70,7 @@ pub fn beside_k6(view: &View, style: &Style) -> String {
     let blocks = [
         // What was planned stands in the options; the plan here counts iterations, not requests.
         title(view, style).into_iter().take(1).collect(),
+        finding::lines(&view.findings, style),
         times::table(view, style),
         section::endpoints(view, style),
         section::errors(view, style),

@@ -7,6 +7,8 @@ pub mod bars;
 
 pub mod beside;
 
+pub mod column;
+
 pub mod foreign;
 
 pub mod missing;
@@ -17,6 +19,8 @@ pub mod request_stats;
 
 pub mod reading;
 
+pub mod spectrum;
+
 pub mod time_summary;
 
 use knee_core::estimate::Distribution;
@@ -26,6 +30,7 @@ use knee_core::record::{Ending, Head, Point, Run};
 use knee_core::tally::EndpointTally;
 use knee_core::unit::Nanos;
 use knee_core::validity::ValidityReport;
+use knee_findings::Evidence;
 
 use bars::Bar;
 use beside::Beside;
@@ -33,6 +38,7 @@ use foreign::Foreign;
 use missing::MissingPercentile;
 use reading::Reading;
 use request_stats::RequestStats;
+use spectrum::Spectrum;
 
 /// A run, as every report shows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,8 +65,12 @@ pub struct View {
     pub missing: Vec<MissingPercentile>,
     /// Response times of all outcomes, as rows of a histogram.
     pub histogram: Vec<Bar>,
+    /// Many percentiles of response time and service time.
+    pub spectrum: Spectrum,
     /// Figures that only other tools' formats need.
     pub foreign: Foreign,
+    /// What limits the service, by the rules of `knee-findings`.
+    pub findings: knee_findings::Report,
     /// The intervals, in order; [`moment::Moment`] has the figures of one.
     pub series: Vec<Point>,
     /// What observers saw beside the run, in a few figures per source.
@@ -115,6 +125,7 @@ impl View {
             rate: Rate::of(run.from_warm_up, &total, &run.series, window),
             missing: MissingPercentile::all(&total.response, span.window),
             histogram: bars::bars(&response),
+            spectrum: Spectrum::of(&tally, &response),
             foreign: Foreign::of(&tally, &response, &total, &run.series, window),
             head: run.head.clone(),
             ending: run.ending.clone(),
@@ -124,6 +135,7 @@ impl View {
             endpoints: endpoints(run),
             warm_up: RequestStats::of(&run.warm_up.all()),
             from_warm_up: run.from_warm_up,
+            findings: knee_findings::examine(&Evidence::of(run, &run.observations)),
             series: run.series.clone(),
             beside: beside::beside(run),
             observations: run.observations.clone(),

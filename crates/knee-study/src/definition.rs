@@ -379,7 +379,7 @@ pub enum Expectation {
     Same,
 }
 
-/// One variant under one workload.
+/// One variant under one workload, or what it measures of one endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Cell {
     /// The variant.
@@ -387,6 +387,22 @@ pub struct Cell {
     pub variant: String,
     /// The workload.
     pub workload: String,
+    /// The endpoint that is measured, as in `GET /todos`; all requests of the workload if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+}
+
+impl Cell {
+    /// A variant under a workload, with all its requests.
+    pub fn new(variant: impl Into<String>, workload: impl Into<String>) -> Self {
+        Self { variant: variant.into(), workload: workload.into(), endpoint: None }
+    }
+
+    /// One endpoint of it; all its requests if absent.
+    #[must_use]
+    pub fn at(self, endpoint: Option<String>) -> Self {
+        Self { endpoint, ..self }
+    }
 }
 
 /// A published figure.

@@ -176,6 +176,12 @@ impl Metric {
         }
     }
 
+    /// Whether it is measured of each endpoint, and not only of all requests together.
+    pub const fn is_by_endpoint(self) -> bool {
+        self.is_response_time()
+            || matches!(self, Self::Goodput | Self::Throughput | Self::Errors | Self::ResponseSize)
+    }
+
     /// Whether it is measured only if a study asks for it, and only of a PostgreSQL server that knee starts.
     pub const fn is_of_postgres(self) -> bool {
         matches!(self, Self::BlocksPerRequest | Self::WalPerRequest)

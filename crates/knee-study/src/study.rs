@@ -21,6 +21,8 @@ mod cpus;
 
 mod effect;
 
+mod endpoint;
+
 mod estimate;
 
 mod figure;
@@ -115,7 +117,7 @@ impl Study {
     ///
     /// # Errors
     /// Those of [`Study::new`], and [`Refusal::OtherStudy`] if the entries are not those of this definition
-    /// and these options.
+    /// and these options, and [`Refusal::UnknownEndpoint`] if a claim is about an endpoint that none of them has.
     pub fn resume(
         definition: Definition,
         options: Options,
@@ -130,7 +132,7 @@ impl Study {
                 .take(&entry.trial, entry.result, next)
                 .map_err(|_| Refusal::OtherStudy(entry.trial.number))?;
         }
-        Ok(study)
+        endpoint::unknown(&study).map_or(Ok(study), Err)
     }
 
     /// Takes the result of `trial`, which must be the one that [`Study::next`] gave.

@@ -9,6 +9,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, ValueEnum};
 use knee_report::number::Unit;
 
+mod audit;
+
 mod command_line;
 
 mod compare;
@@ -23,6 +25,7 @@ mod sweep;
 
 mod words;
 
+pub use audit::{AuditArgs, AuditFormat};
 pub use command_line::{Invocation, Refused, help, meant_command, parse};
 pub use compare::{
     CalibrateArgs, CommandFlags, CompareArgs, CompareFormat, CompareOutputFlags, TrialFlags, VerdictFlags,
@@ -48,7 +51,7 @@ struct HelpFlag {
 /// `knee explain`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ExplainArgs {
-    /// Code in brackets after a warning or a note [default: list all codes]
+    /// Code in brackets after a warning, a note or a finding [default: list all codes]
     #[arg(value_name = "CODE")]
     pub code: Option<String>,
     #[command(flatten)]
@@ -85,6 +88,9 @@ pub struct ReportArgs {
     /// Unit of times in text [default: chosen to fit]
     #[arg(short = 'u', long, value_name = "UNIT", value_parser = unit())]
     pub time_unit: Option<Unit>,
+    /// Show all findings with their evidence, and the rules that could not run; JSON always has them
+    #[arg(long)]
+    pub all_findings: bool,
     /// No colours; the variable `NO_COLOR` does the same
     #[arg(long, alias = "disable-color")]
     pub no_color: bool,
@@ -375,6 +381,8 @@ pub enum Format {
     /// For people
     #[default]
     Text,
+    /// A page for a browser, in one file
+    Html,
     /// Everything, for programs; docs/reference has its schema
     Json,
     /// One row per interval
@@ -391,6 +399,8 @@ pub enum ReportFormat {
     /// For people
     #[default]
     Text,
+    /// A page for a browser, in one file
+    Html,
     /// Everything, for programs; docs/reference has its schema
     Json,
     /// One row per interval
@@ -408,6 +418,7 @@ impl ReportFormat {
     pub const fn of_one_text(self) -> Option<Format> {
         match self {
             Self::Text => Some(Format::Text),
+            Self::Html => Some(Format::Html),
             Self::Json => Some(Format::Json),
             Self::Csv => Some(Format::Csv),
             Self::OhaJson => Some(Format::OhaJson),

@@ -6,6 +6,8 @@ pub mod load;
 
 pub mod report;
 
+pub mod audit;
+
 pub mod demo;
 
 pub mod tour;
@@ -40,7 +42,7 @@ use knee_core::record::{Build, Run};
 use knee_core::validity::Validity;
 use knee_report::number::Unit;
 use knee_report::text::{Palette, Style};
-use knee_report::{View, csv, json, oha_json, text};
+use knee_report::{View, csv, html, json, oha_json, text};
 
 use crate::args::Format;
 use crate::problem::on_one_line;
@@ -77,6 +79,7 @@ fn render(run: &Run, format: Format, color: bool, unit: Option<Unit>) -> String 
             let palette = if color { Palette::Ansi } else { Palette::None };
             text::render(&view, &Style { palette, unit, ..Style::default() })
         }
+        Format::Html => html::run(&view, &Style { unit, ..Style::default() }),
         Format::Json => json::render(&view),
         Format::Csv => csv::render(&view),
         Format::OhaJson => oha_json::render(&view),

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use knee::args::{self, Invocation, Refused};
-use knee::command::{calibrate, compare, demo, explain, load, report, run, study, sweep, tour};
+use knee::command::{audit, calibrate, compare, demo, explain, load, report, run, study, sweep, tour};
 use knee::demo as demo_server;
 use knee::exit::Exit;
 use knee::problem::Problem;
@@ -50,6 +50,7 @@ fn main() -> ExitCode {
             store::begin_series("tour", "demo");
             tour::tour(&args, say)
         }
+        Ok(Invocation::Audit(args)) => audit::audit(&args, say).map_err(refused),
         Ok(Invocation::Explain(args)) => explain::explain(&args).map_err(refused),
         Err(Refused::Shown(text)) => {
             Sink::Stdout.write(text.as_bytes()).map(|()| Exit::Ok).map_err(|problem| (problem, Exit::Failure))

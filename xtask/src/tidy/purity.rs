@@ -11,7 +11,8 @@ use super::Violation;
 use super::tree::Tree;
 
 /// Directories of the crates that promise it.
-const PURE: &[&str] = &["crates/knee-core", "crates/knee-study", "crates/knee-report"];
+const PURE: &[&str] =
+    &["crates/knee-core", "crates/knee-study", "crates/knee-findings", "crates/knee-report"];
 
 /// Crates that wait for something.
 const RUNTIMES: &[&str] = &["tokio", "async-std", "smol", "mio", "hyper", "futures-executor", "rayon"];

@@ -57,23 +57,28 @@ fn living(processes: &[Process], mut known: BTreeSet<i32>) -> Vec<Pid> {
 /// their environment, and those in the groups and sessions of the `started` processes. Databases and caches overwrite
 /// their environment, and PostgreSQL backends leave their group, so these are also known by working in `folder`.
 ///
-/// A group has the number of the process that began it, which no other process can get while the group has members. So
-/// the number is that of another group only if a process has it that was started at another time.
+/// A group has the number of the process that began it, which no other process can get while the group has members. If
+/// the process is there, when it was started says whether it is the same one. If it has ended, the group can be a later
+/// one with the same number: it is then ours only in the session of the supervisor, which no other program joins. A
+/// session with that number is a later one, because a process that leads a group cannot begin a session.
 pub(crate) fn stragglers(folder: &Path, marker: &str, _groups: &[i32], started: &[Started]) -> Vec<Pid> {
     let processes = processes();
-    let is_ours = |group: i32| {
-        let same = |start: &Started| processes.iter().all(|p| p.pid != group || p.begun == start.begun);
-        started.iter().any(|start| start.pid == group && same(start))
+    let leaders: Vec<(&Started, Option<&Process>)> =
+        started.iter().map(|start| (start, processes.iter().find(|p| p.pid == start.pid))).collect();
+    let is_ours = |p: &Process| {
+        leaders.iter().any(|(start, leader)| match leader {
+            Some(leader) => leader.begun == start.begun && (p.group == start.pid || p.session == start.pid),
+            None => p.group == start.pid && p.session == start.session,
+        })
     };
-    let known = processes.iter().filter(|p| {
-        is_ours(p.group) || is_ours(p.session) || carries(p.pid, marker) || is_store(p.pid, folder)
-    });
+    let known = processes.iter().filter(|p| is_ours(p) || carries(p.pid, marker) || is_store(p.pid, folder));
     living(&processes, known.map(|p| p.pid).collect())
 }
 
 /// Identifies a process that was started now, also after it has ended; `None` if it is gone.
 pub(crate) fn started(pid: i32) -> Option<Started> {
-    Some(Started { boot: boot(), pid, begun: process(pid)?.begun })
+    let process = process(pid)?;
+    Some(Started { boot: boot(), pid, begun: process.begun, session: process.session })
 }
 
 /// Identifies this start of the machine.
@@ -356,7 +361,7 @@ fn process(pid: i32) -> Option<Process> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::process::CommandExt as _;
-    use std::process::Command;
+    use std::process::{Command, Stdio};
 
     use super::*;
 
@@ -377,6 +382,28 @@ mod tests {
         leader.wait().unwrap();
         assert_eq!(counts, (1, 0), "with another start, the number is that of another process");
         assert_eq!(started(i32::MAX), None);
+    }
+
+    #[test]
+    fn a_group_whose_first_process_has_ended_is_known_by_its_session() {
+        let mut leader = Command::new("sh");
+        leader.args(["-c", "sleep 60 & read line"]).process_group(0).stdin(Stdio::piped());
+        let mut leader = leader.spawn().unwrap();
+        let known = started(leader.id().cast_signed()).unwrap();
+        let group = Pid::from_child(&leader);
+        let found = |session: i32| {
+            let known = Started { session, ..known.clone() };
+            stragglers(Path::new("/nowhere"), "NO=", &[], &[known]).len()
+        };
+        // Until the shell has started its child.
+        while found(known.session) < 2 {
+            thread::yield_now();
+        }
+        drop(leader.stdin.take());
+        leader.wait().unwrap();
+        let counts = (found(known.session), found(known.session + 1));
+        rustix::process::kill_process_group(group, rustix::process::Signal::KILL).unwrap();
+        assert_eq!(counts, (1, 0), "in another session, the number is that of a later group");
     }
 
     #[test]

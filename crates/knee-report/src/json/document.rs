@@ -66,6 +66,7 @@ pub struct Document<'v> {
     endpoints: Vec<Endpoint<'v>>,
     warm_up: WarmUp<'v>,
     diagnostics: Diagnostics,
+    findings: &'v knee_findings::Report,
     build: &'v Build,
     machine: &'v Machine,
     plan: &'v Plan,
@@ -109,12 +110,19 @@ impl<'v> Document<'v> {
             endpoints: view.endpoints.iter().map(|e| Endpoint::of(&e.name, &e.stats)).collect(),
             warm_up: WarmUp::of(&view.warm_up),
             diagnostics: Diagnostics::of(&view.validity.diagnostics),
+            findings: &view.findings,
             build: &view.head.build,
             machine: &view.head.machine,
             plan: &view.head.plan,
             series: Series(&view.series),
             observations: (!view.observations.sources.is_empty()).then_some(Observed(&view.observations)),
         }
+    }
+
+    /// The same without intervals.
+    #[must_use]
+    pub fn without_series(self) -> Self {
+        Self { series: Series(&[]), ..self }
     }
 }
 

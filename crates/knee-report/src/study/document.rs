@@ -42,25 +42,37 @@ struct Section {
 impl Document {
     /// Writes a conclusion. `plots` are shown if `provenance` says where they are.
     pub fn of(conclusion: &Conclusion, provenance: &Provenance, plots: &[Plot]) -> Self {
-        let mut sections: Vec<Section> = Vec::new();
-        let mut add = |blocks: Vec<Block>| sections.push(Section { blocks, optional: None });
-        add(answer(conclusion));
-        add(picture(provenance, plots));
-        add(titled("Published claims", claims::published(conclusion)));
-        add(titled("Goals", claims::goals(conclusion)));
-        for (workload, _) in conclusion.workloads.iter().take(SWITCHES_SHOWN) {
-            add(titled(&format!("Switches: {workload}"), switches::table(conclusion, workload)));
-        }
-        add(titled("Growth", growth::table(conclusion)));
-        add(bound::section(conclusion));
-        sections.extend(completing(conclusion));
-        let mut add = |blocks: Vec<Block>| sections.push(Section { blocks, optional: None });
-        add(vec![Block::Heading("Data".to_owned()), Block::List(trust(conclusion))]);
-        add(measuring::section(conclusion, provenance));
-        add(measuring::commands(provenance));
-        add(other_pictures(provenance, plots));
-        chosen(&conclusion.title, &sections)
+        chosen(&conclusion.title, &sections(conclusion, provenance, plots))
     }
+
+    /// The same with every section and every row, for readers who can search and fold.
+    pub fn whole(conclusion: &Conclusion, provenance: &Provenance, plots: &[Plot]) -> Self {
+        let sections = sections(conclusion, provenance, plots);
+        let blocks = sections.iter().flat_map(|section| section.blocks.iter().map(bounded)).collect();
+        Self { title: headline::shortened(&conclusion.title, CHARACTERS_MAX), blocks }
+    }
+}
+
+/// All sections, in order.
+fn sections(conclusion: &Conclusion, provenance: &Provenance, plots: &[Plot]) -> Vec<Section> {
+    let mut sections: Vec<Section> = Vec::new();
+    let mut add = |blocks: Vec<Block>| sections.push(Section { blocks, optional: None });
+    add(answer(conclusion));
+    add(picture(provenance, plots));
+    add(titled("Published claims", claims::published(conclusion)));
+    add(titled("Goals", claims::goals(conclusion)));
+    for (workload, _) in conclusion.workloads.iter().take(SWITCHES_SHOWN) {
+        add(titled(&format!("Switches: {workload}"), switches::table(conclusion, workload)));
+    }
+    add(titled("Growth", growth::table(conclusion)));
+    add(bound::section(conclusion));
+    sections.extend(completing(conclusion));
+    let mut add = |blocks: Vec<Block>| sections.push(Section { blocks, optional: None });
+    add(vec![Block::Heading("Data".to_owned()), Block::List(trust(conclusion))]);
+    add(measuring::section(conclusion, provenance));
+    add(measuring::commands(provenance));
+    add(other_pictures(provenance, plots));
+    sections
 }
 
 /// Tables that a short document has: descriptions of the variants, their figures, comparisons, CPU time, and trials.
@@ -201,7 +213,7 @@ fn variants(conclusion: &Conclusion) -> Table {
 /// One row per variant, one column per measured metric.
 fn timeline(conclusion: &Conclusion, workload: &str) -> Table {
     let find = |variant: &str, metric: Metric| {
-        let cell = Cell { variant: variant.to_owned(), workload: workload.to_owned() };
+        let cell = Cell::new(variant, workload);
         conclusion.timeline.iter().find(move |row| row.cell == cell && row.metric == metric)
     };
     let had =
@@ -239,13 +251,13 @@ fn effects(conclusion: &Conclusion, workload: &str) -> Table {
         let change =
             |change: Option<f64>| change.map_or(UNKNOWN.to_owned(), |change| value::change(metric, change));
         let from = if effect.from.workload == workload {
-            effect.from.variant.clone()
+            words::side(&effect.from)
         } else {
-            format!("{}, {}", effect.from.variant, effect.from.workload)
+            words::cell(&effect.from)
         };
         vec![
             from,
-            effect.to.variant.clone(),
+            words::side(&effect.to),
             metric.to_string(),
             change(effect.change.map(|range| range.estimate)),
             value::interval(metric, effect.change.as_ref()),

@@ -198,7 +198,7 @@ fn claims(conclusion: &Conclusion, goals: bool) -> Option<String> {
 }
 
 /// How far the data can be trusted: the number of trials by validity, and the most frequent reason.
-pub(super) fn trust(conclusion: &Conclusion) -> String {
+pub(crate) fn trust(conclusion: &Conclusion) -> String {
     let totals = &conclusion.totals;
     let trials = value::count(totals.trials, "trial");
     if totals.trials == totals.valid {

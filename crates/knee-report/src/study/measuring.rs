@@ -79,7 +79,7 @@ fn point(session: &Session, provenance: &Provenance) -> String {
 }
 
 /// The day and minute, in universal time.
-fn day(wall: Nanos) -> String {
+pub(crate) fn day(wall: Nanos) -> String {
     let time = jiff::Timestamp::from_nanosecond(i128::from(wall.as_nanos())).unwrap_or_default();
     time.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
@@ -89,13 +89,15 @@ pub(super) fn date(wall: Nanos) -> String {
     day(wall).chars().take("2026-01-01".len()).collect()
 }
 
-fn program(build: &Build) -> String {
+/// The program that measured, with its commit.
+pub(crate) fn program(build: &Build) -> String {
     let commit = build.commit.as_ref().map_or_else(String::new, |commit| format!(" ({commit})"));
     let slow = if build.optimized { "" } else { ", debug build" };
     format!("knee {}{commit}{slow}", build.version)
 }
 
-fn machine(machine: &Machine) -> String {
+/// A machine: cores, CPU, memory, system.
+pub(crate) fn machine(machine: &Machine) -> String {
     let cores = match machine.cores {
         1 => "1 core".to_owned(),
         cores => format!("{cores} cores"),

@@ -4,7 +4,7 @@
 //! axis come from the conclusion's figures. People who see red and green alike can distinguish the colours, and
 //! each colour has its word beside it.
 
-mod axis;
+pub(super) mod axis;
 
 mod canvas;
 
@@ -79,6 +79,16 @@ pub fn all(conclusion: &Conclusion) -> Vec<Plot> {
         }
     }
     plots
+}
+
+/// Whether a file name is one that a picture of a study can have.
+pub fn is_name(file: &str) -> bool {
+    let Some(name) = file.strip_suffix(".svg") else { return false };
+    let of_workload = [PlotKind::Timeline, PlotKind::Effects, PlotKind::Growth].iter().any(|kind| {
+        let workload = name.strip_prefix(kind.name()).and_then(|rest| rest.strip_prefix('-'));
+        workload.is_some_and(|workload| !workload.is_empty() && slug(workload) == workload)
+    });
+    of_workload || name == PlotKind::Primary.name()
 }
 
 /// A name that no other picture has.

@@ -6,7 +6,7 @@ use knee_study::definition::{Cell, Expectation, Test};
 use knee_study::estimand::{Censored, Missing};
 use knee_study::metric::{Metric, Unit};
 use knee_study::statistics::verdict::Verdict;
-use knee_study::study::{Absence, Basis, ClaimResult, ClaimVerdict, Effect, Estimate, Reason};
+use knee_study::study::{Absence, Basis, ClaimResult, ClaimVerdict, ENDPOINTS_MAX, Effect, Estimate, Reason};
 
 use super::value;
 use crate::number;
@@ -80,10 +80,33 @@ pub fn amount(effect: &Effect, level: f64) -> String {
     }
 }
 
-/// Both sides of an effect: `best vs stock, index`.
+/// Both sides of an effect: `best vs stock, index`, or `best vs stock, mixed, GET /todos`.
 pub fn sides(from: &Cell, to: &Cell) -> String {
-    let versus = |from: &str, to: &str| if from == to { to.to_owned() } else { format!("{to} vs {from}") };
-    format!("{}, {}", versus(&from.variant, &to.variant), versus(&from.workload, &to.workload))
+    let endpoint = endpoint_of(&[from, to]).map_or_else(String::new, |endpoint| format!(", {endpoint}"));
+    format!("{}, {}{endpoint}", versus(&from.variant, &to.variant), versus(&from.workload, &to.workload))
+}
+
+fn versus(from: &str, to: &str) -> String {
+    if from == to { to.to_owned() } else { format!("{to} vs {from}") }
+}
+
+/// The endpoint of one cell, or those of both; `None` if they have all requests.
+pub fn endpoint_of(cells: &[&Cell]) -> Option<String> {
+    let name = |cell: &Cell| cell.endpoint.clone().unwrap_or_else(|| "all endpoints".to_owned());
+    let to = cells.last().filter(|_| cells.iter().any(|cell| cell.endpoint.is_some()))?;
+    let from = cells.first().unwrap_or(to);
+    Some(versus(&name(from), &name(to)))
+}
+
+/// A metric, with the endpoint that it is of: `p95 of GET /todos`.
+fn metric_of(metric: Metric, cells: &[&Cell]) -> String {
+    endpoint_of(cells).map_or_else(|| metric.to_string(), |endpoint| format!("{metric} of {endpoint}"))
+}
+
+/// The name of a side where its workload is known: the variant, and its endpoint if it has one.
+pub fn side(cell: &Cell) -> String {
+    let endpoint = cell.endpoint.as_ref().map_or_else(String::new, |endpoint| format!(", {endpoint}"));
+    format!("{}{endpoint}", cell.variant)
 }
 
 /// What belongs beside a verdict, as notes of a table.
@@ -172,21 +195,24 @@ pub const fn claim(verdict: ClaimVerdict) -> &'static str {
 
 /// What a claim states, in the terms of its test: `goodput: faster, 5.65× or more`.
 pub fn claimed(test: &Test) -> String {
+    let of = |metric: &Metric| metric_of(*metric, &test.cells());
     match test {
         Test::Untestable(_) => value::UNKNOWN.to_owned(),
         Test::Comparison { metric, expect, at_least, .. } => {
             let factor =
                 at_least.map_or_else(String::new, |least| format!(", {} or more", value::factor(least)));
-            format!("{metric}: {}{factor}", expectation(*metric, *expect))
+            format!("{}: {}{factor}", of(metric), expectation(*metric, *expect))
         }
-        Test::Change { metric, change, .. } => format!("{metric}: {}", value::change(*metric, *change)),
+        Test::Change { metric, change, .. } => {
+            format!("{}: {}", of(metric), value::change(*metric, *change))
+        }
         Test::Bound { metric, below, above, .. } => {
             let bounds = [("below", below), ("above", above)].map(|(word, bound)| {
                 bound.map(|bound| format!("{word} {}", value::figure(*metric, bound))).unwrap_or_default()
             });
             let bounds: Vec<&str> =
                 bounds.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
-            format!("{metric}: {}", bounds.join(" and "))
+            format!("{}: {}", of(metric), bounds.join(" and "))
         }
     }
 }
@@ -203,27 +229,28 @@ const fn expectation(metric: Metric, expect: Expectation) -> &'static str {
 
 /// What was measured of a claim, with its interval in brackets; `effect` is the comparison that it is about.
 pub fn measured(claim: &ClaimResult, effect: Option<&Effect>) -> String {
+    let of = |metric: &Metric| metric_of(*metric, &claim.test.cells());
     let bracketed = |ends: Option<String>| ends.map_or_else(String::new, |ends| format!(" [{ends}]"));
     match &claim.basis {
         Basis::Change { metric, change, effect: verdict, .. } => {
             let ends = bracketed(value::ends(*metric, change));
             let word = effect.map_or_else(|| self::verdict(*metric, *verdict).to_owned(), verdict_of);
-            format!("{metric}: {}{ends}, {word}", value::change(*metric, change.estimate))
+            format!("{}: {}{ends}, {word}", of(metric), value::change(*metric, change.estimate))
         }
         Basis::Level { metric, level, at_least, n_blocks, .. } => {
             let written = |end: Option<f64>| end.map_or("?".to_owned(), |end| value::figure(*metric, end));
             let ends = (*n_blocks > 1).then(|| format!("{} to {}", written(level.low), written(level.high)));
             let least = if *at_least { "≥ " } else { "" };
-            format!("{metric}: {least}{}{}", written(Some(level.estimate)), bracketed(ends))
+            format!("{}: {least}{}{}", of(metric), written(Some(level.estimate)), bracketed(ends))
         }
-        Basis::Counted { limit, above, of: all, at_most, .. } => {
+        Basis::Counted { cell, limit, above, of: all, at_most } => {
             let limit = value::figure(Metric::Max, *limit);
-            let all = number::count(*all);
+            let endpoint =
+                endpoint_of(&[cell]).map_or_else(String::new, |endpoint| format!(" of {endpoint}"));
+            let all = format!("{} requests{endpoint}", number::count(*all));
             match above {
-                0 => format!("none of {all} requests above {limit} [at most {}]", value::percent(*at_most)),
-                above => {
-                    format!("{} of {all} requests above {limit}, or without success", number::count(*above))
-                }
+                0 => format!("none of {all} above {limit} [at most {}]", value::percent(*at_most)),
+                above => format!("{} of {all} above {limit}, or without success", number::count(*above)),
             }
         }
         Basis::Untestable { .. }
@@ -239,8 +266,13 @@ pub fn judged(claim: &ClaimResult) -> String {
     let beside = match &claim.basis {
         Basis::Untestable { reason } => Some(reason.clone()),
         Basis::OtherHardware { .. } => Some("a figure of another machine".to_owned()),
-        Basis::NoValidTrial { cell, absence } => Some(format!("{}: {}", of(cell), self::absence(absence))),
-        Basis::Missing { metric, missing, .. } => Some(missing_of(*metric, missing)),
+        Basis::NoValidTrial { cell, absence } => {
+            Some(format!("{}: {}", self::cell(cell), self::absence(absence)))
+        }
+        Basis::Missing { metric, missing, .. } => {
+            let endpoint = endpoint_of(&claim.test.cells()).map(|endpoint| format!("{endpoint}: "));
+            Some(endpoint.unwrap_or_default() + &missing_of(*metric, missing))
+        }
         Basis::Change { blocks_needed, .. } => {
             blocks_needed.map(|blocks| format!("~{blocks} blocks would decide"))
         }
@@ -250,8 +282,10 @@ pub fn judged(claim: &ClaimResult) -> String {
     beside.map_or_else(|| word.to_owned(), |beside| format!("{word}: {beside}"))
 }
 
-fn of(cell: &Cell) -> String {
-    format!("{}, {}", cell.variant, cell.workload)
+/// A variant, its workload, and its endpoint if it has one.
+pub fn cell(cell: &Cell) -> String {
+    let endpoint = cell.endpoint.as_ref().map_or_else(String::new, |endpoint| format!(", {endpoint}"));
+    format!("{}, {}{endpoint}", cell.variant, cell.workload)
 }
 
 fn absence(absence: &Absence) -> String {
@@ -264,6 +298,14 @@ fn absence(absence: &Absence) -> String {
         }
         Absence::AllSuspect { trials } => {
             format!("no valid trial: {} suspect", value::count(*trials, "trial"))
+        }
+        Absence::NoEndpoints { trials } => {
+            let trials = value::count(*trials, "valid trial");
+            let how_many = format!("fewer than 2 or more than {ENDPOINTS_MAX} of them");
+            format!("{trials} without figures by endpoint: of an older version, or with {how_many}")
+        }
+        Absence::UnknownEndpoint { known } => {
+            format!("no valid trial has this endpoint; endpoints: {}", known.join(", "))
         }
     }
 }

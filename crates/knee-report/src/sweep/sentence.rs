@@ -189,9 +189,10 @@ pub fn findings(report: &Report) -> Vec<Finding> {
         remark: capacity_remark(report),
     }];
     findings.extend(report.saturation.map(|found| saturation(&found, report)));
-    findings.push(match &report.knee {
-        Some(found) => knee(found, report),
-        None => Finding { name: "knee", value: "–".to_owned(), remark: "too few levels".to_owned() },
+    findings.extend(match &report.knee {
+        Some(found) => Some(knee(found, report)),
+        None if report.shedding.is_some() => None,
+        None => Some(Finding { name: "knee", value: "–".to_owned(), remark: "too few levels".to_owned() }),
     });
     let manner = report.broken.map_or("", |broken| broken.words());
     findings.push(Finding {

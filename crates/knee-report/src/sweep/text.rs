@@ -18,6 +18,8 @@ use crate::view::reading::Reading;
 
 /// Narrower than this nothing can be laid out.
 const WIDTH_MIN: usize = 60;
+/// The note on a service beside the load generator.
+pub(crate) const CO_LOCATED: &str = "service and load generator share this machine's CPUs [co_located]";
 /// Rows of the curve.
 const HEIGHT: usize = 12;
 
@@ -257,7 +259,7 @@ const fn tone(outcome: Outcome) -> Tone {
 }
 
 /// A time, or that there is none.
-pub(super) fn time(reading: Reading, unit: Option<Unit>) -> String {
+pub(crate) fn time(reading: Reading, unit: Option<Unit>) -> String {
     match reading {
         Reading::Exactly(nanos) => number::time(nanos.0 as f64, unit),
         Reading::AtLeast(nanos) => format!("≥ {}", number::time(nanos.0 as f64, unit)),
@@ -271,8 +273,7 @@ fn validity(view: &SweepView<'_>, style: &Style) -> Vec<String> {
         lines.extend(words("  ", reason, style));
     }
     if view.about.co_located == Some(true) {
-        let note = "service and load generator share this machine's CPUs [co_located]";
-        lines.extend(words("  note: ", note, style));
+        lines.extend(words("  note: ", CO_LOCATED, style));
     }
     lines
 }

@@ -9,7 +9,7 @@ use knee_core::unit::Nanos;
 use super::ink::{Tone, cut, left, wrap, wrap_words};
 use super::style::{Style, heading};
 use super::table::{Cell, Side, Table};
-use super::times::{reading, scale};
+use super::times::{reading, scale, short};
 use crate::number::{bytes, count, rate};
 use crate::view::request_stats::RequestStats;
 use crate::view::time_summary::TimeSummary;
@@ -23,20 +23,40 @@ const LABEL: usize = 14;
 /// The summary: load, results, duration.
 pub fn summary(view: &View, style: &Style) -> Vec<String> {
     let mut lines = vec![heading("Summary", "", style)];
-    let mut item = |label: &str, pieces: Vec<String>, joint: &str| {
+    for Item { label, pieces, joint } in items(view) {
         let first = left(&format!("  {label}"), LABEL);
         lines.extend(wrap(&first, pieces.iter().map(String::as_str), joint, style.width));
-    };
-    item("Requests", books(view), " ");
-    item("Rate", rates(view), ", ");
-    item("Duration", durations(view), ", ");
-    item("Data", data(view), ", ");
-    item("Connections", connections(&view.total, &view.warm_up), ", ");
-    if view.span.warm_up > Nanos::ZERO {
-        item("Warm-up", warm_up(view), ", ");
     }
-    lines.extend(ending(view, style));
+    if let Some(text) = ending(view) {
+        lines.extend(wrap_words(&left("  Ending", LABEL), &text, style.width));
+    }
     lines
+}
+
+/// One line of the summary.
+pub(crate) struct Item {
+    /// What it is about.
+    pub label: &'static str,
+    /// Its parts.
+    pub pieces: Vec<String>,
+    /// What is between two parts.
+    pub joint: &'static str,
+}
+
+/// The lines of the summary, without the way in which the run ended.
+pub(crate) fn items(view: &View) -> Vec<Item> {
+    let item = |label, pieces, joint| Item { label, pieces, joint };
+    let mut items = vec![
+        item("Requests", books(view), " "),
+        item("Rate", rates(view), ", "),
+        item("Duration", durations(view), ", "),
+        item("Data", data(view), ", "),
+        item("Connections", connections(&view.total, &view.warm_up), ", "),
+    ];
+    if view.span.warm_up > Nanos::ZERO {
+        items.push(item("Warm-up", warm_up(view), ", "));
+    }
+    items
 }
 
 /// `1,000 planned = 990 ok + 10 timeout`.
@@ -124,9 +144,10 @@ fn warm_up(view: &View) -> Vec<String> {
     pieces
 }
 
-fn ending(view: &View, style: &Style) -> Vec<String> {
+/// How the run ended, if it did not end by its plan.
+pub(crate) fn ending(view: &View) -> Option<String> {
     let text = match view.ending {
-        Ending::Completed => return Vec::new(),
+        Ending::Completed => return None,
         Ending::Interrupted => "the run was interrupted; knee waited for the requests in flight".to_owned(),
         Ending::Aborted => "the run was aborted; knee did not wait for the requests in flight".to_owned(),
         Ending::Truncated => {
@@ -145,8 +166,7 @@ fn ending(view: &View, style: &Style) -> Vec<String> {
             format!("{why}. The figures cover the first {}", view.span.total)
         }
     };
-    let first = left("  Ending", LABEL);
-    wrap_words(&first, &text, style.width)
+    Some(text)
 }
 
 /// A table of endpoints; nothing if there is only one.
@@ -177,7 +197,7 @@ pub fn endpoints(view: &View, style: &Style) -> Vec<String> {
             Cell::toned(count(not_ok), if not_ok > 0 { Tone::Bad } else { Tone::Plain }),
             reading(*mean, scale).into(),
             reading(percentiles[0], scale).into(),
-            short(reading(percentiles[3], scale)).into(),
+            short(percentiles[3], scale).into(),
             reading(*max, scale).into(),
         ]);
     }
@@ -191,7 +211,7 @@ pub fn endpoints(view: &View, style: &Style) -> Vec<String> {
 
 /// The `scheme://host:port` that all names share, if they do. It is omitted from the table, because it would leave no
 /// room for the part that distinguishes the names.
-fn common_origin(names: &[impl AsRef<str>]) -> Option<&str> {
+pub(crate) fn common_origin(names: &[impl AsRef<str>]) -> Option<&str> {
     let mut origins = names.iter().filter_map(|name| origin(name.as_ref()));
     let first = origins.next()?;
     origins.all(|other| other == first).then_some(first)
@@ -249,11 +269,6 @@ pub fn errors(view: &View, style: &Style) -> Vec<String> {
         }
     }
     lines
-}
-
-/// A dash alone, for tables without room for the reason.
-fn short(text: String) -> String {
-    if text.starts_with('–') { "–".to_owned() } else { text }
 }
 
 #[cfg(test)]

@@ -14,11 +14,14 @@ pub struct Style {
     pub palette: Palette,
     /// The unit of all times; `None` chooses one that fits.
     pub unit: Option<Unit>,
+    /// Whether all findings are shown with all of their evidence, and the rules that could not run. Without it, findings
+    /// take ten lines at most.
+    pub all_findings: bool,
 }
 
 impl Default for Style {
     fn default() -> Self {
-        Self { width: 80, palette: Palette::None, unit: None }
+        Self { width: 80, palette: Palette::None, unit: None, all_findings: false }
     }
 }
 

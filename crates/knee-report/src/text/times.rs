@@ -33,21 +33,21 @@ pub fn reading(reading: Reading, scale: Scale) -> String {
     }
 }
 
+/// The same without the sample size that a figure needs, for tables without room for it.
+pub(crate) fn short(figure: Reading, scale: Scale) -> String {
+    match figure {
+        Reading::TooFew { .. } => "–".to_owned(),
+        known => reading(known, scale),
+    }
+}
+
 /// Response time, service time and send delay side by side; OK responses in separate columns if other responses exist.
 pub fn table(view: &View, style: &Style) -> Vec<String> {
     let total = &view.total;
     if total.response.count == 0 {
         return Vec::new();
     }
-    let mut columns = vec![
-        ("response time", &total.response),
-        ("service time", &total.service),
-        ("send delay", &total.send_delay),
-    ];
-    let all_ok = total.books.count(Outcome::Ok) == total.books.ended();
-    if !all_ok && total.response_ok.count > 0 {
-        columns.push(("response, ok only", &total.response_ok));
-    }
+    let columns = columns(view);
     let scale = scale(&total.response, style);
     let scales: Vec<_> = columns.iter().map(|(_, times)| Scale::new(scale.unit, times.typical())).collect();
     let header = columns.iter().map(|(name, _)| (*name, Side::Right));
@@ -58,26 +58,49 @@ pub fn table(view: &View, style: &Style) -> Vec<String> {
             rows.iter().zip(&scales).map(|(rows, scale)| Cell::from(reading(rows[position].1, *scale)));
         table.row(std::iter::once(Cell::from(*name)).chain(cells).collect());
     }
-    let over = match total.response.count {
-        1 => "over one request".to_owned(),
-        count => format!("over all {} requests", number::count(count)),
-    };
-    let remark = format!("in {}, {over}", scale.unit);
-    let mut lines = vec![heading("Times", &remark, style)];
+    let mut lines = vec![heading("Times", &remark(view, scale), style)];
     lines.extend(table.lines(style.width, style.palette));
-    lines.extend(footnotes(view, scale, style));
+    lines.extend(wrap("  – ", missing(view).iter().map(String::as_str), ", ", style.width));
+    for (sign, text) in footnotes(view, scale) {
+        lines.extend(wrap_words(&format!("  {sign} "), &text, style.width));
+    }
     lines
 }
 
-fn footnotes(view: &View, scale: Scale, style: &Style) -> Vec<String> {
-    let mut lines = missing(view, style);
+/// The kinds of times that a table shows, with their names.
+pub(crate) fn columns(view: &View) -> Vec<(&'static str, &TimeSummary)> {
+    let total = &view.total;
+    let mut columns = vec![
+        ("response time", &total.response),
+        ("service time", &total.service),
+        ("send delay", &total.send_delay),
+    ];
+    let all_ok = total.books.count(Outcome::Ok) == total.books.ended();
+    if !all_ok && total.response_ok.count > 0 {
+        columns.push(("response, ok only", &total.response_ok));
+    }
+    columns
+}
+
+/// The unit of the table of times, and its sample.
+pub(crate) fn remark(view: &View, scale: Scale) -> String {
+    let over = match view.total.response.count {
+        1 => "over one request".to_owned(),
+        count => format!("over all {} requests", number::count(count)),
+    };
+    format!("in {}, {over}", scale.unit)
+}
+
+/// Notes on the table of times, each with the sign that marks it.
+pub(crate) fn footnotes(view: &View, scale: Scale) -> Vec<(char, String)> {
+    let mut notes = Vec::new();
     let bounds = view.total.response.bounds;
     if bounds > 0 {
         let text = format!(
             "at least: {} requests did not end in time, so their full times are unknown.",
             number::count(bounds)
         );
-        lines.extend(wrap_words("  ≥ ", &text, style.width));
+        notes.push(('≥', text));
     }
     if let Some((all, ok)) = view.tail_contrast() {
         let unit = scale.unit;
@@ -86,13 +109,13 @@ fn footnotes(view: &View, scale: Scale, style: &Style) -> Vec<String> {
             reading(all, scale),
             reading(ok, scale)
         );
-        lines.extend(wrap_words("  ! ", &text, style.width));
+        notes.push(('!', text));
     }
-    lines
+    notes
 }
 
-/// The requests that the missing percentiles need.
-fn missing(view: &View, style: &Style) -> Vec<String> {
+/// The requests that the missing percentiles need, as parts of a sentence.
+pub(crate) fn missing(view: &View) -> Vec<String> {
     let pieces = view.missing.iter().enumerate().map(|(position, missing)| {
         let verb = if position == 0 { " needs" } else { "" };
         let requests = number::count(missing.requests);
@@ -101,8 +124,7 @@ fn missing(view: &View, style: &Style) -> Vec<String> {
         let duration = missing.duration.map_or_else(String::new, |duration| format!(" ({duration}{at})"));
         format!("{}{verb} {requests}{unit}{duration}", missing.name)
     });
-    let pieces: Vec<String> = pieces.collect();
-    wrap("  – ", pieces.iter().map(String::as_str), ", ", style.width)
+    pieces.collect()
 }
 
 /// The distribution of response times.
@@ -132,7 +154,7 @@ pub fn histogram(view: &View, style: &Style) -> Vec<String> {
 }
 
 /// A figure that is not zero is never shown as zero.
-fn above_zero(figure: Reading, scale: Scale) -> String {
+pub(crate) fn above_zero(figure: Reading, scale: Scale) -> String {
     let step = 10_f64.powf(-(scale.decimals as f64)) * scale.unit.nanos();
     match figure.nanos() {
         Some(nanos) if nanos > 0.0 && nanos < 0.5 * step => format!("< {}", scale.write(step)),
@@ -140,9 +162,8 @@ fn above_zero(figure: Reading, scale: Scale) -> String {
     }
 }
 
-/// The phases of a request's time. A phase that never took any time has no row: a response that arrives in a single
-/// read is received in zero time.
-pub fn phases(view: &View, style: &Style) -> Vec<String> {
+/// The phases that took time, with their names.
+pub(crate) fn timed_phases(view: &View) -> Vec<(&str, &TimeSummary)> {
     let took_time = |times: &TimeSummary| times.max.nanos().is_some_and(|max| max > 0.0);
     let mut phases: Vec<(&str, &TimeSummary)> = Vec::new();
     for (phase, times) in Phase::ALL.into_iter().zip(&view.total.phases) {
@@ -150,6 +171,21 @@ pub fn phases(view: &View, style: &Style) -> Vec<String> {
     }
     phases.extend(view.total.unknown_phases.iter().map(|(name, times)| (name.as_str(), times)));
     phases.retain(|(_, times)| took_time(times));
+    phases
+}
+
+/// One unit for all phases, with the decimals that the shortest one needs.
+pub(crate) fn scale_of_phases(view: &View, phases: &[(&str, &TimeSummary)], style: &Style) -> Scale {
+    let unit = scale(&view.total.service, style).unit;
+    let least = phases.iter().map(|(_, times)| times.typical()).reduce(f64::min).unwrap_or(0.0);
+    let decimals = Scale::new(unit, least).decimals.min(3);
+    Scale { unit, decimals }
+}
+
+/// The phases of a request's time. A phase that never took any time has no row: a response that arrives in a single
+/// read is received in zero time.
+pub fn phases(view: &View, style: &Style) -> Vec<String> {
+    let phases = timed_phases(view);
     if phases.is_empty() {
         return Vec::new();
     }
@@ -160,10 +196,7 @@ pub fn phases(view: &View, style: &Style) -> Vec<String> {
         ("max", Side::Right),
         ("requests", Side::Right),
     ]);
-    let unit = scale(&view.total.service, style).unit;
-    let least = phases.iter().map(|(_, times)| times.typical()).reduce(f64::min).unwrap_or(0.0);
-    let decimals = Scale::new(unit, least).decimals.min(3);
-    let scale = Scale { unit, decimals };
+    let scale = scale_of_phases(view, &phases, style);
     for (name, times) in phases {
         let figure = |figure| Cell::from(above_zero(figure, scale));
         table.row(vec![

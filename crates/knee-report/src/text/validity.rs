@@ -8,7 +8,7 @@ use knee_core::validity::{Diagnostics, Validity, Warning};
 
 use super::ink::{Tone, wrap, wrap_words};
 use super::style::Style;
-use crate::number::{self, percent};
+use crate::number::{self, Unit, percent};
 use crate::{View, clean};
 
 /// Most lines of notes.
@@ -28,7 +28,7 @@ pub fn lines(view: &View, style: &Style) -> Vec<String> {
         lines.extend(wrap_words("  hint: ", &more, style.width));
     }
     let mut figures =
-        wrap("  ", figures(&report.diagnostics, style).iter().map(String::as_str), "; ", style.width);
+        wrap("  ", figures(&report.diagnostics, style.unit).iter().map(String::as_str), "; ", style.width);
     figures.truncate(if report.warnings.is_empty() { 3 } else { 1 });
     if let Some(last) = figures.last_mut() {
         last.truncate(last.trim_end_matches(';').len());
@@ -64,7 +64,8 @@ pub fn reason_line(view: &View) -> Option<String> {
     Some(format!("{}: {}", worst.validity.name(), said(worst)))
 }
 
-fn said(warning: &Warning) -> String {
+/// A warning with its code.
+pub(crate) fn said(warning: &Warning) -> String {
     format!("{} [{}]", clean::line(&warning.message), clean::line(&warning.code))
 }
 
@@ -78,26 +79,35 @@ const fn tone(validity: Validity) -> Tone {
 
 /// The first line: the validity, how many warnings there are, and what that means for the figures.
 pub fn headline(validity: Validity, warnings: usize, style: &Style) -> String {
-    let meaning = match validity {
-        Validity::Valid => "",
-        Validity::Suspect => "; read these figures with the warnings",
-        Validity::Invalid => "; do not use these figures",
-    };
-    let count = match warnings {
-        0 => "no warnings".to_owned(),
-        1 => "1 warning".to_owned(),
-        warnings => format!("{warnings} warnings"),
-    };
+    let (count, meaning) = (count(warnings), meaning(validity));
     let heading = style.palette.paint(Tone::Strong, "Validity:");
     let plain = "Validity: , ".len() + validity.name().len() + count.len() + meaning.len();
     let meaning = if plain <= style.width { meaning } else { "" };
     format!("{heading} {}, {count}{meaning}", style.palette.paint(tone(validity), validity.name()))
 }
 
+/// What a validity means for the figures; nothing for a valid result.
+pub(crate) const fn meaning(validity: Validity) -> &'static str {
+    match validity {
+        Validity::Valid => "",
+        Validity::Suspect => "; read these figures with the warnings",
+        Validity::Invalid => "; do not use these figures",
+    }
+}
+
+/// How many warnings there are.
+pub(crate) fn count(warnings: usize) -> String {
+    match warnings {
+        0 => "no warnings".to_owned(),
+        1 => "1 warning".to_owned(),
+        warnings => format!("{warnings} warnings"),
+    }
+}
+
 /// The most informative diagnostics, the most important first. Omits figures that the platform cannot measure.
-fn figures(diagnostics: &Diagnostics, style: &Style) -> Vec<String> {
+pub(crate) fn figures(diagnostics: &Diagnostics, unit: Option<Unit>) -> Vec<String> {
     let Diagnostics { load, generator, .. } = diagnostics;
-    let time = |nanos: Nanos| number::time(nanos.0 as f64, style.unit);
+    let time = |nanos: Nanos| number::time(nanos.0 as f64, unit);
     let mut pieces = Vec::new();
     if let Some(lag) = generator.lag {
         pieces.push(format!("generator lag p99 {}, max {}", time(lag.p99), time(lag.max)));

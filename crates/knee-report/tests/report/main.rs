@@ -6,7 +6,11 @@
 
 mod csv;
 
+mod finding;
+
 mod fixture;
+
+mod html;
 
 mod json;
 
@@ -17,6 +21,8 @@ mod locust;
 mod results;
 
 mod oha;
+
+mod page;
 
 mod sweep;
 

@@ -5,15 +5,20 @@ use std::collections::BTreeMap;
 use knee_core::record::{Build, Machine};
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
+use knee_report::html;
 use knee_report::study::plot::{self, PlotKind};
 use knee_report::study::{
     Commands, Document, Provenance, Session, UnclearMarkers, claims_begin, json, markdown, summary, text,
     with_claims,
 };
 use knee_report::text::Palette;
+use knee_study::compare::{Asked, Comparison, variant};
 use knee_study::definition::Definition;
 use knee_study::metric::Metric;
+use knee_study::record_pair::RecordPair;
 use knee_study::study::{Conclusion, Figure, Measured, Options, Placement, Study, TrialResult, TrialWarning};
+
+use super::page::Page;
 
 const STUDY: &str = r#"title = "Is it the lock?"
 question = "What did the lock cost?"
@@ -149,6 +154,87 @@ fn document() -> Document {
     Document::of(&conclusion, &made(), &plots)
 }
 
+/// A comparison whose second side is slower, and has a hostile name.
+fn comparison() -> Comparison {
+    let asked = Asked {
+        title: "A and B".to_owned(),
+        fixture: knee_core::fixture::Declaration::default(),
+        variants: vec![variant("A", "http://a/"), variant("B", "http://b/</script><img src=x>\u{202e}")],
+        blocks: 10,
+        warm_up: Nanos::ZERO,
+        measure: Nanos::from_secs(1),
+        seed: 7,
+        margin: None,
+        metrics: vec![Metric::P50, Metric::Goodput],
+    };
+    let mut study = Study::new(asked.definition(), Options::default(), None).unwrap();
+    while let Some(trial) = study.next() {
+        let noise = 1.0 + 0.02 * (trial.block % 5) as f64 + 0.002 * (trial.number % 7) as f64;
+        let millis = noise * if trial.variant == "B" { 1.3 } else { 1.0 };
+        let TrialResult::Measured(of_p50) = of_p50(millis * 1e6) else { unreachable!("it is a valid trial") };
+        let mut figures = of_p50.figures.clone();
+        figures.insert(Metric::Goodput, Figure::from(1_000.0 / millis));
+        study.record_result(&trial, TrialResult::Measured(Measured { figures, ..of_p50 })).unwrap();
+    }
+    Comparison::of(&study, "50 connections")
+}
+
+/// Pages of studies and comparisons, with their names.
+pub fn pages() -> Vec<(String, String)> {
+    let empty =
+        Study::new(Definition::read(STUDY, "study.toml", &|_| true).unwrap(), Options::default(), None);
+    let (one, other) = (super::fixture::healthy_open(), super::fixture::hostile());
+    let pair = RecordPair::of((&one, "a.knee"), (&other, "<b>.knee"), None);
+    let pages = [
+        ("study", html::study(&conclusion(), &made())),
+        ("growth study", html::study(&grown(), &made())),
+        ("study without trials", html::study(&empty.unwrap().conclude(), &Provenance::default())),
+        ("comparison", html::comparison(&comparison())),
+        ("two runs", html::record_pair(&pair)),
+    ];
+    pages.map(|(name, page)| (name.to_owned(), page)).to_vec()
+}
+
+#[test]
+fn the_page_of_a_study_has_the_verdict_first_every_picture_and_every_section() {
+    let conclusion = conclusion();
+    let plots = plot::all(&conclusion);
+    let page = Page::read(&html::study(&conclusion, &made()));
+    let text = text(&document(), 4_000, Palette::None);
+    let verdict = text.lines().nth(2).unwrap();
+    assert_eq!(page.of_class("answer")[0].text, verdict);
+    assert!(page.of_class("verdict")[0].text.contains("16 trials: 15 valid, 0 suspect, 1 invalid"));
+    assert_eq!(page.of_class("drawing").len(), plots.len());
+    let headings: Vec<&str> = page.headings().iter().map(|(_, text)| *text).collect();
+    for line in ["Published claims", "What bounds it", "Variants", "CPU time per request", "Repeat it"] {
+        assert!(headings.contains(&line), "{line} is missing: {headings:?}");
+    }
+    assert!(page.all("pre")[0].text.contains("knee study labs/lock --report-only"));
+}
+
+#[test]
+fn the_page_of_two_runs_gives_no_verdict_and_shows_both_first() {
+    let (one, other) = (super::fixture::healthy_open(), super::fixture::overload());
+    let page = html::record_pair(&RecordPair::of((&one, "a.knee"), (&other, "b.knee"), None));
+    let (front, _) = page.split_once("<nav").unwrap();
+    assert!(front.contains("No verdict: one run per side cannot separate change from noise."), "{front}");
+    assert!(front.contains("a.knee") && front.contains("b.knee"), "{front}");
+}
+
+#[test]
+fn the_page_of_a_comparison_has_the_verdict_on_b_first() {
+    let comparison = comparison();
+    let page = Page::read(&html::comparison(&comparison));
+    assert_eq!(page.headings()[0].1, "B vs A: p50 slower, goodput slower");
+    let answer = &page.of_class("answer")[0].text;
+    assert!(answer.starts_with("p50, B vs A: +") && answer.contains(", slower"), "{answer}");
+    let rows = page.elements.iter().filter(|one| one.has_class("interval")).count();
+    assert_eq!(rows, comparison.metrics.len(), "an interval is drawn for each metric");
+    assert_eq!(page.of_class("verdict")[0].text.trim(), "✓ All 20 trials are valid.");
+    let data: serde_json::Value = serde_json::from_str(&page.all("script")[0].text).unwrap();
+    assert_eq!(data["kind"], "driven");
+}
+
 #[test]
 fn a_terminal_shows_the_answer_first_then_what_it_rests_on() {
     let document = document();
@@ -191,8 +277,12 @@ fn a_study_as_json_is_as_its_schema_says() {
     let validator = jsonschema::draft202012::new(&schema).unwrap();
     let empty =
         Study::new(Definition::read(STUDY, "study.toml", &|_| true).unwrap(), Options::default(), None);
-    let drawn =
-        [(conclusion(), made()), (empty.unwrap().conclude(), Provenance::default()), (grown(), made())];
+    let drawn = [
+        (conclusion(), made()),
+        (empty.unwrap().conclude(), Provenance::default()),
+        (grown(), made()),
+        (endpoint::conclusion(), made()),
+    ];
     for (conclusion, made) in drawn {
         let document: serde_json::Value = serde_json::from_str(&json::render(&conclusion, &made)).unwrap();
         let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
@@ -202,6 +292,8 @@ fn a_study_as_json_is_as_its_schema_says() {
         assert_eq!(whole.claims, conclusion.claims, "the document is the conclusion, with more beside it");
     }
 }
+
+mod endpoint;
 
 /// A valid trial that measured one figure, in nanoseconds.
 fn of_p50(nanos: f64) -> TrialResult {
@@ -248,6 +340,12 @@ fn pictures_show_every_variant_and_comparison_with_their_words() {
     let plots = plot::all(&conclusion());
     let names: Vec<&str> = plots.iter().map(|plot| plot.file.as_str()).collect();
     assert_eq!(names, ["primary.svg", "timeline-list.svg", "effects-list.svg", "effects-list-2.svg"]);
+    assert!(names.iter().all(|name| plot::is_name(name)), "{names:?}");
+    for other in
+        ["list.svg", "effects.svg", "effects-.svg", "effects-List.svg", "timeline-list.png", "primary-2.svg"]
+    {
+        assert!(!plot::is_name(other), "{other}");
+    }
     let (primary, timeline, effects) = (&plots[0].svg, &plots[1].svg, &plots[2].svg);
     assert!(primary.contains("list: each step") && primary.contains("+24.6 %"), "{primary}");
     for words in ["stock", "fine", "2,000/s", "10.0 ms", "requests/s", "less is better", "×0.92"] {

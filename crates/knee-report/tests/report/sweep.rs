@@ -6,16 +6,18 @@ use knee_core::record::{Build, Machine};
 use knee_core::tally::EndpointTally;
 use knee_core::unit::Nanos;
 use knee_core::validity::{Validity, Warning};
-use knee_report::SweepView;
 use knee_report::clean::is_hostile;
 use knee_report::sweep::{About, json, markdown, svg, text};
 use knee_report::text::{Style, ink};
+use knee_report::{SweepView, html};
 use knee_study::sweep::bound::{ProgramUse, Role};
 use knee_study::sweep::conclusion::Facts;
 use knee_study::sweep::cost::Assumptions;
 use knee_study::sweep::knee::Basis;
 use knee_study::sweep::{Config, Ladder, LoadKind, Purpose, Report, Step, StepLoad, StepResult, Sweep, rule};
 use serde_json::Value;
+
+use super::page::Page;
 
 const SCHEMA: &str = include_str!("../../../../docs/reference/sweep.schema.json");
 
@@ -115,6 +117,42 @@ fn report(config: Config, generator_most: f64) -> Report {
 
 fn healthy() -> Report {
     report(config(&["p99<50ms"]), f64::INFINITY)
+}
+
+/// Pages of sweeps, with their names.
+pub fn pages() -> Vec<(String, String)> {
+    let reports = [
+        ("sweep", healthy()),
+        ("sweep at the generator's limit", report(config(&[]), 2_000.0)),
+        ("sweep without steps", Sweep::new(config(&[])).conclude(Facts::default())),
+    ];
+    let bitten = About { title: "http://a/\u{1b}[2J<script>|\u{202e}".to_owned(), ..about() };
+    let page = |report: &Report, about: &About| html::sweep(&SweepView::of(report, about), &Style::default());
+    let mut pages: Vec<(String, String)> =
+        reports.iter().map(|(name, report)| ((*name).to_owned(), page(report, &about()))).collect();
+    pages.push(("sweep of a hostile name".to_owned(), page(&reports[0].1, &bitten)));
+    pages
+}
+
+#[test]
+fn the_page_of_a_sweep_answers_as_the_terminal_does_and_shows_every_step() {
+    let (report, about) = (healthy(), about());
+    let view = SweepView::of(&report, &about);
+    let page = Page::read(&html::sweep(&view, &Style::default()));
+    assert_eq!(page.of_class("answer")[0].text, view.headline);
+    assert_eq!(page.of_class("verdict")[0].text.trim(), "✓ Validity: valid, no warnings");
+    let limits = &page.of_class("limits")[0].text;
+    assert!(limits.contains("mostly CPU-bound"), "what bounds the service is on the first screen: {limits}");
+    let steps = page.all("table").into_iter().find(|table| table.text.contains("purpose")).unwrap();
+    let rows = page.all("th").into_iter().filter(|cell| cell.get("scope") == Some("row")).count();
+    assert_eq!(rows, report.trials.len(), "{}", steps.text);
+    let wide = page.elements.iter().position(|one| one.has_class("wide")).unwrap();
+    let narrow = page.elements.iter().position(|one| one.has_class("narrow")).unwrap();
+    let dots = page.elements[wide..narrow].iter().filter(|one| one.has_class("disc")).count();
+    assert!(dots >= 2 * report.ladder().count() - 12, "{dots} dots");
+    for mark in ["knee 2,630 to 3,550", "capacity 3,880 to 4,270", "breaking point 3,880 to 4,270"] {
+        assert!(page.all("text").iter().any(|one| one.text == mark), "{mark} is not named");
+    }
 }
 
 #[test]
@@ -229,9 +267,13 @@ fn a_service_that_sheds_load_is_called_that_in_the_first_line() {
     assert!(first.starts_with("Capacity: ") && first.contains("The service sheds load beyond "), "{first}");
     assert!(first.contains("keeps serving 4,000 requests/s."), "{first}");
     assert!(!text.contains("no step was overloaded"), "{text}");
+    let knee = text.lines().find(|line| line.trim_start().starts_with("knee  "));
+    assert_eq!(knee, None, "rejections end the waiting: {text}");
+    assert!(text.contains("under overload"), "{text}");
     let document: Value = serde_json::from_str(&json::render(&view)).unwrap();
     assert_eq!(document["shedding"]["goodput"], 4_000.0);
     assert_eq!(document["saturation"]["goodput"], 4_000.0);
+    assert_eq!(document["knee"], Value::Null);
 }
 
 #[test]

@@ -35,7 +35,8 @@ fn test(id: &Text, raw: raw::Claim, known: &Known, finder: &mut Finder<'_>) -> O
             || raw.change.is_some()
             || raw.below.is_some()
             || raw.above.is_some()
-            || raw.workload.is_some();
+            || raw.workload.is_some()
+            || raw.endpoint.is_some();
         if tested || reason.trim().is_empty() {
             let what = format!("claim `{}` needs either a test or a reason in `untestable`", id.get_ref());
             finder.note(id.span(), what, "");
@@ -53,11 +54,15 @@ fn test(id: &Text, raw: raw::Claim, known: &Known, finder: &mut Finder<'_>) -> O
     if !variant_known || !workload_known {
         return None;
     }
-    let cell = Cell { variant: variant.get_ref().clone(), workload: workload.get_ref().clone() };
+    let cell = Cell::new(variant.get_ref(), workload.get_ref());
     misplaced(&raw, finder);
+    let named = raw.endpoint.as_ref();
+    let cell = cell.at(named.and_then(|name| endpoint(name, workload.get_ref(), metric, known, finder)));
+    let against =
+        Against { variant: raw.against, workload: raw.against_workload, endpoint: raw.against_endpoint };
     match (raw.expect, &raw.change, raw.below.is_some() || raw.above.is_some()) {
         (Some(expect), None, false) => {
-            let from = other_side(id, &cell, raw.against, raw.against_workload, known, finder)?;
+            let from = other_side(id, &cell, metric, against, known, finder)?;
             has_direction(id, metric, expect, finder);
             let at_least = raw.at_least.and_then(|factor| self::factor(&factor, metric, expect, finder));
             Some(Test::Comparison { from, to: cell, metric, expect, at_least })
@@ -65,7 +70,7 @@ fn test(id: &Text, raw: raw::Claim, known: &Known, finder: &mut Finder<'_>) -> O
         (None, Some(change), false) => {
             let change = self::change(change, metric, finder);
             let within = raw.within.and_then(|within| plan::share("within", &within, finder));
-            let from = other_side(id, &cell, raw.against, raw.against_workload, known, finder)?;
+            let from = other_side(id, &cell, metric, against, known, finder)?;
             Some(Test::Change { from, to: cell, metric, change: change?, within })
         }
         (None, None, true) => {
@@ -90,6 +95,9 @@ fn misplaced(raw: &raw::Claim, finder: &mut Finder<'_>) {
     if let Some(within) = raw.within.as_ref().filter(|_| raw.change.is_none()) {
         finder.note(within.span(), "`within` belongs to `change`", "");
     }
+    if let Some(name) = raw.against_endpoint.as_ref().filter(|_| raw.endpoint.is_none()) {
+        finder.note(name.span(), "`against_endpoint` belongs to `endpoint`", "");
+    }
     let bound = raw.below.is_some() || raw.above.is_some();
     if let Some(reason) = raw.testable.as_ref().filter(|reason| !bound || reason.get_ref().trim().is_empty())
     {
@@ -99,6 +107,32 @@ fn misplaced(raw: &raw::Claim, finder: &mut Finder<'_>) {
             "leave it out where there is no bound",
         );
     }
+}
+
+/// The name of an endpoint, if the metric is measured of it. Which endpoints there are is known after the first trial.
+fn endpoint(
+    name: &Text,
+    workload: &str,
+    metric: Metric,
+    known: &Known,
+    finder: &mut Finder<'_>,
+) -> Option<String> {
+    let written = name.get_ref().trim();
+    let (what, hint) = if written.is_empty() {
+        ("the name of an endpoint is missing".to_owned(), "as in \"GET /todos\"".to_owned())
+    } else if written.split_once(' ').is_some_and(|(_, url)| url.contains("://")) {
+        (format!("`{written}` has a host"), "write the method and the path, as in \"GET /todos\"".to_owned())
+    } else if !metric.is_by_endpoint() {
+        let of = Metric::ALL.iter().filter(|metric| metric.is_by_endpoint()).map(|metric| metric.name());
+        let hint = format!("metrics of an endpoint: {}", of.collect::<Vec<_>>().join(", "));
+        (format!("knee measures {metric} of all requests together, not of an endpoint"), hint)
+    } else if known.of_one_endpoint.iter().any(|one| one == workload) {
+        (format!("workload `{workload}` has one endpoint"), "leave out `endpoint`".to_owned())
+    } else {
+        return Some(written.to_owned());
+    };
+    finder.note(name.span(), what, hint);
+    None
 }
 
 /// A metric without a better side cannot be faster.
@@ -137,27 +171,40 @@ fn change(text: &Text, metric: Metric, finder: &mut Finder<'_>) -> Option<f64> {
     change
 }
 
+/// What is written about the side that a claim compares with.
+struct Against {
+    variant: Option<Text>,
+    workload: Option<Text>,
+    endpoint: Option<Text>,
+}
+
 /// What the claim's side is compared with.
 fn other_side(
     id: &Text,
     cell: &Cell,
-    against: Option<Text>,
-    against_workload: Option<Text>,
+    metric: Metric,
+    against: Against,
     known: &Known,
     finder: &mut Finder<'_>,
 ) -> Option<Cell> {
-    if against.is_none() && against_workload.is_none() {
+    let written = [&against.variant, &against.workload, &against.endpoint];
+    let Some(position) = written.into_iter().flatten().map(Spanned::span).next() else {
         let what = format!("claim `{}` does not say what it is compared with", id.get_ref());
         finder.note(id.span(), what, "write `against = \"VARIANT\"` or `against_workload = \"WORKLOAD\"`");
         return None;
-    }
-    let variant = against.filter(|name| look_in("variant", name, &known.variants, finder));
-    let workload = against_workload.filter(|name| look_in("workload", name, &known.workloads, finder));
-    let position = variant.as_ref().or(workload.as_ref()).map(Spanned::span)?;
-    let other = Cell {
-        variant: variant.map_or_else(|| cell.variant.clone(), Spanned::into_inner),
-        workload: workload.map_or_else(|| cell.workload.clone(), Spanned::into_inner),
     };
+    let variant = against.variant.map(|name| {
+        look_in("variant", &name, &known.variants, finder);
+        name.into_inner()
+    });
+    let workload = against.workload.map(|name| {
+        look_in("workload", &name, &known.workloads, finder);
+        name.into_inner()
+    });
+    let workload = workload.unwrap_or_else(|| cell.workload.clone());
+    let named = against.endpoint.as_ref().and_then(|name| endpoint(name, &workload, metric, known, finder));
+    let other = Cell::new(variant.unwrap_or_else(|| cell.variant.clone()), workload)
+        .at(named.or_else(|| cell.endpoint.clone()));
     if other == *cell {
         finder.note(position, "this compares a variant with itself", "");
     }
@@ -211,7 +258,7 @@ pub(super) fn published(
     for table in raw {
         let variant = look_in("variant", &table.variant, &known.variants, finder);
         let workload = look_in("workload", &table.workload, &known.workloads, finder);
-        let cell = Cell { variant: table.variant.into_inner(), workload: table.workload.into_inner() };
+        let cell = Cell::new(table.variant.get_ref(), table.workload.get_ref());
         let source = table.source.as_deref().or(source).unwrap_or_default();
         for (name, value) in in_order(table.figures) {
             let Some(metric) = plan::metric(&name, known, finder) else { continue };

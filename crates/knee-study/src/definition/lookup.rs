@@ -19,6 +19,8 @@ pub(super) struct Known {
     pub switches: BTreeMap<String, Switch>,
     pub variants: Vec<String>,
     pub workloads: Vec<String>,
+    /// Workloads that send one request over and over, so that they have one endpoint.
+    pub of_one_endpoint: Vec<String>,
 }
 
 /// Refuses a value that a switch does not have.

@@ -125,6 +125,8 @@ pub(super) struct Claim {
     pub variant: Option<Text>,
     pub against: Option<Text>,
     pub against_workload: Option<Text>,
+    pub endpoint: Option<Text>,
+    pub against_endpoint: Option<Text>,
     pub expect: Option<super::Expectation>,
     pub at_least: Option<Text>,
     pub change: Option<Text>,

@@ -9,7 +9,7 @@ use knee_core::fixture::Declaration;
 use super::lookup::{Known, check_value, in_order, lookup, refuse_own, service, written};
 use super::problem::Finder;
 use super::raw::{self, Document, Text};
-use super::{Definition, DesignKind, Passed, Switch, claim, plan, variant, workload};
+use super::{Definition, DesignKind, Load, Passed, Switch, claim, plan, variant, workload};
 use crate::study::lineup;
 
 /// The definition, if it is complete; the finder has the mistakes.
@@ -27,7 +27,13 @@ pub(super) fn definition(
     if document.title.get_ref().trim().is_empty() {
         finder.note(document.title.span(), "a study needs a title", "");
     }
-    let mut known = Known { fixture, switches: BTreeMap::new(), variants: Vec::new(), workloads: Vec::new() };
+    let mut known = Known {
+        fixture,
+        switches: BTreeMap::new(),
+        variants: Vec::new(),
+        workloads: Vec::new(),
+        of_one_endpoint: Vec::new(),
+    };
     let named: Vec<Text> = document.workloads.keys().cloned().collect();
     let named: Vec<&str> = named.iter().map(|name| name.get_ref().as_str()).collect();
     known.switches = switches(document.switches, &known, &named, finder);
@@ -35,6 +41,8 @@ pub(super) fn definition(
     let workloads = workload::workloads(document.workloads, &known, finder, exists);
     known.variants = variants.iter().map(|variant| variant.name.clone()).collect();
     known.workloads = workloads.iter().map(|workload| workload.name.clone()).collect();
+    let single = workloads.iter().filter(|workload| matches!(workload.load, Load::Request(_)));
+    known.of_one_endpoint = single.map(|workload| workload.name.clone()).collect();
     let design = plan::design(document.design, &variants, &known, finder)?;
     // Claims and published figures can speak of variants that the design makes.
     let made = lineup::taking_part(&design, &variants).into_iter().map(|variant| variant.name);

@@ -311,6 +311,64 @@ fn a_definition_can_be_stored() {
     assert_eq!(toml::from_str::<Definition>(&text).unwrap(), study);
 }
 
+/// The study with a claim about an endpoint of its script.
+fn with_endpoint(lines: &str) -> Result<Definition, Problems> {
+    let claim = "[claims.C4]\ntext = \"it depends\"\nworkload = \"sale\"\nvariant = \"more\"\n";
+    read(&STUDY.replacen("[[published]]", &format!("{claim}{lines}\n[[published]]"), 1))
+}
+
+#[test]
+fn a_claim_about_an_endpoint_means_the_same_endpoint_on_both_sides_or_names_another() {
+    let test = |lines: &str| {
+        let study = with_endpoint(lines).unwrap_or_else(|problems| panic!("{problems}"));
+        study.claims.last().unwrap().test.clone()
+    };
+    let sides = |lines: &str| {
+        let test =
+            test(&format!("metric = \"p95\"\nexpect = \"faster\"\nendpoint = \"POST /orders\"\n{lines}"));
+        let (from, to, _) = test.compared().unwrap();
+        [from, to].map(|cell| (cell.variant.clone(), cell.endpoint.clone().unwrap()))
+    };
+    let of = |variant: &str, endpoint: &str| (variant.to_owned(), endpoint.to_owned());
+    let same = sides("against = \"stock\"");
+    assert_eq!(same, [of("stock", "POST /orders"), of("more", "POST /orders")]);
+    let other = sides("against_endpoint = \"GET /items\"");
+    assert_eq!(other, [of("more", "GET /items"), of("more", "POST /orders")]);
+    let bound = test("metric = \"response_size\"\nbelow = 2000\nendpoint = \"GET /items\"\ngoal = true");
+    assert_eq!(bound.cells()[0].endpoint.as_deref(), Some("GET /items"));
+}
+
+#[test]
+fn a_claim_about_an_endpoint_says_what_is_measured_of_one() {
+    for (lines, what, hint) in [
+        (
+            "metric = \"memory\"\nbelow = 9\nendpoint = \"GET /items\"",
+            "knee measures memory of all requests together, not of an endpoint, study.toml:84:12",
+            "metrics of an endpoint: goodput, throughput, mean, p50, p90, p95, p99, p99.9, max, errors, response_size",
+        ),
+        (
+            "metric = \"p50\"\nbelow = \"9ms\"\nendpoint = \"GET http://localhost/items\"",
+            "`GET http://localhost/items` has a host, study.toml:84:12",
+            "write the method and the path, as in \"GET /todos\"",
+        ),
+        (
+            "metric = \"p50\"\nbelow = \"9ms\"\nendpoint = \" \"",
+            "the name of an endpoint is missing, study.toml:84:12",
+            "as in \"GET /todos\"",
+        ),
+        (
+            "metric = \"p50\"\nbelow = \"9ms\"\nagainst_endpoint = \"GET /items\"",
+            "`against_endpoint` belongs to `endpoint`, study.toml:84:20",
+            "",
+        ),
+    ] {
+        let Err(Problems(problems)) = with_endpoint(lines) else { panic!("{lines}") };
+        assert_eq!((problems[0].to_string().as_str(), problems[0].hint.as_str()), (what, hint));
+    }
+    let one = said("metric = \"errors\"\n", "metric = \"errors\"\nendpoint = \"POST /posts\"\n");
+    assert!(one.starts_with("workload `create` has one endpoint"), "{one}");
+}
+
 proptest! {
     #[test]
     fn no_text_makes_it_panic(text in ".{0,200}") {

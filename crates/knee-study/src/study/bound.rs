@@ -118,7 +118,7 @@ pub(super) fn all(study: &Study, usable: &UsableTrials<'_>) -> Vec<Bound> {
     let mut bounds = Vec::new();
     for workload in &study.definition.workloads {
         for variant in &study.lineup.variants {
-            let cell = Cell { variant: variant.name.clone(), workload: workload.name.clone() };
+            let cell = Cell::new(&variant.name, &workload.name);
             bounds.extend(of(usable, cell));
         }
     }
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_service_that_fills_one_of_two_cpus_is_limited_by_that_one() {
-        let cell = Cell { variant: "stock".to_owned(), workload: "list".to_owned() };
+        let cell = Cell::new("stock", "list");
         let bound = |throughput: f64, micros: u64| Bound {
             cell: cell.clone(),
             n_blocks: 8,

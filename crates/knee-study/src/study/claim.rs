@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::estimate::Estimate;
 use super::times::ResponseTimes;
 use super::usable::{self, UsableTrials};
-use super::{Effect, Entry, Study, contrast};
+use super::{Effect, Entry, Measured, Study, contrast, endpoint};
 use crate::definition::{Cell, Claim, Expectation, Test};
 use crate::estimand::{Estimand, Missing};
 use crate::metric::{Metric, Scale, Unit};
@@ -26,7 +26,7 @@ pub enum ClaimVerdict {
     Refuted,
     /// The measurements do not decide it.
     Undecided,
-    /// A variant that it is about has no valid trial.
+    /// A variant or an endpoint that it is about has no valid trial.
     Open,
     /// No measurement here can decide it.
     Untestable,
@@ -168,6 +168,16 @@ pub enum Absence {
         /// How many there are.
         trials: usize,
     },
+    /// None of the valid ones stored the figures of its endpoints.
+    NoEndpoints {
+        /// How many there are.
+        trials: usize,
+    },
+    /// None of the valid ones has the endpoint.
+    UnknownEndpoint {
+        /// Those that they have.
+        known: Vec<String>,
+    },
 }
 
 /// The claimed size of a change.
@@ -187,7 +197,7 @@ pub enum ClaimedSize {
 
 /// All claims of a study, in the order of its file.
 pub(super) fn all(study: &Study, effects: &[Effect]) -> Vec<ClaimResult> {
-    let usable = UsableTrials::of(&study.entries);
+    let usable = UsableTrials::of(study);
     study.definition.claims.iter().map(|claim| judged(study, &usable, effects, claim)).collect()
 }
 
@@ -235,8 +245,10 @@ const fn is_of_hardware(metric: Metric) -> bool {
 /// Why a cell has no valid trial; `None` if it has one.
 fn absence(study: &Study, cell: &Cell) -> Option<Absence> {
     let tried: Vec<&Entry> = study.entries.iter().filter(|entry| entry.trial.is_of(cell)).collect();
-    if tried.iter().any(|entry| entry.is_valid()) {
-        return None;
+    let valid: Vec<&Measured> =
+        tried.iter().filter(|entry| entry.is_valid()).filter_map(|entry| entry.usable()).collect();
+    if !valid.is_empty() {
+        return without_endpoint(cell, &valid);
     }
     if let Some(reason) = study.lost.get(&cell.variant) {
         return Some(Absence::Lost { reason: reason.clone() });
@@ -250,6 +262,17 @@ fn absence(study: &Study, cell: &Cell) -> Option<Absence> {
         0 => Absence::NoneUsable { trials: tried.len(), why: usable::why(&last.result) },
         trials => Absence::AllSuspect { trials },
     })
+}
+
+/// Why valid trials have nothing of the endpoint of a cell; `None` if one has, or if the cell has all requests.
+fn without_endpoint(cell: &Cell, valid: &[&Measured]) -> Option<Absence> {
+    let name = cell.endpoint.as_ref()?;
+    let known = endpoint::stored(valid.iter().copied());
+    match known.len() {
+        0 => Some(Absence::NoEndpoints { trials: valid.len() }),
+        _ if known.contains(name) => None,
+        _ => Some(Absence::UnknownEndpoint { known: known.into_iter().collect() }),
+    }
 }
 
 /// A claim about a comparison.

@@ -192,7 +192,7 @@ impl Conclusion {
 
 /// Draws the conclusion of a study.
 pub(super) fn draw(study: &Study) -> Conclusion {
-    let usable = UsableTrials::of(&study.entries);
+    let usable = UsableTrials::of(study);
     let (definition, design) = (&study.definition, &study.definition.design);
     let effects = effect::all(study);
     let claims = claim::all(study, &effects);
@@ -271,7 +271,7 @@ fn timeline(study: &Study, usable: &UsableTrials<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for workload in &study.definition.workloads {
         for variant in &study.lineup.variants {
-            let cell = Cell { variant: variant.name.clone(), workload: workload.name.clone() };
+            let cell = Cell::new(&variant.name, &workload.name);
             for metric in Metric::ALL {
                 rows.extend(row(usable, &cell, metric));
             }

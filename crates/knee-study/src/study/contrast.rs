@@ -21,10 +21,11 @@ struct Blocks<'a, const SIDES: usize> {
 }
 
 impl<'a, const SIDES: usize> Blocks<'a, SIDES> {
-    fn of(usable: &UsableTrials<'a>, cells: [&Cell; SIDES]) -> Self {
+    fn of(usable: &'a UsableTrials<'_>, cells: [&Cell; SIDES]) -> Self {
         let (mut blocks, mut trials) = (Vec::new(), Vec::new());
         for block in usable.blocks(cells[0]) {
-            let found: Option<Vec<&Measured>> = cells.iter().map(|cell| usable.trial(block, cell)).collect();
+            let found: Option<Vec<&'a Measured>> =
+                cells.iter().map(|cell| usable.trial(block, cell)).collect();
             if let Some(found) = found.and_then(|found| found.try_into().ok()) {
                 blocks.push(block);
                 trials.push(found);

@@ -35,7 +35,7 @@ pub(super) fn of(study: &Study, usable: &UsableTrials<'_>) -> Option<CpuUse> {
     let cpus = division.generator_cpus() as f64;
     let cells = study.definition.workloads.iter().flat_map(|workload| {
         let variants = study.lineup.variants.iter();
-        variants.map(|variant| Cell { variant: variant.name.clone(), workload: workload.name.clone() })
+        variants.map(|variant| Cell::new(&variant.name, &workload.name))
     });
     let shares = cells.filter_map(|cell| {
         let used: Vec<f64> = usable.of_cell(&cell).filter_map(used).collect();

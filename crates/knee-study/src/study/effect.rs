@@ -148,7 +148,7 @@ impl Effect {
 
 /// All effects of a study, in the order of its comparisons.
 pub(super) fn all(study: &Study) -> Vec<Effect> {
-    let usable = UsableTrials::of(&study.entries);
+    let usable = UsableTrials::of(study);
     let mut found: Vec<Comparison<'_>> =
         study.lineup.pairings.iter().flat_map(|pairing| Comparison::all(study, &usable, pairing)).collect();
     correct_together(&mut found);
@@ -329,7 +329,9 @@ fn reasons(
     if !effect.moved_by.is_empty() {
         reasons.push(Reason::DependsOn { blocks: effect.moved_by.clone() });
     }
-    let stored = study.calibration.as_ref().and_then(|known| known.deviations.get(&effect.metric));
+    // The calibration measured all requests together.
+    let calibration = study.calibration.as_ref().filter(|_| effect.to.endpoint.is_none());
+    let stored = calibration.and_then(|known| known.deviations.get(&effect.metric));
     if stored.is_some_and(|stored| *stored > 0.0 && estimand.deviation() > 2.0 * stored) {
         reasons.push(Reason::NoisierThanCalibrated);
     }

@@ -75,7 +75,7 @@ pub struct GrowthResult {
 
 /// Every figure of every series that was measured.
 pub(super) fn all(study: &Study) -> Vec<GrowthResult> {
-    let usable = UsableTrials::of(&study.entries);
+    let usable = UsableTrials::of(study);
     let mut results = Vec::new();
     for series in &study.lineup.series {
         for workload in &study.definition.workloads {
@@ -91,7 +91,7 @@ fn of(usable: &UsableTrials<'_>, series: &Series, workload: &str, metric: Metric
     if metric.unit() == Unit::Share {
         return None;
     }
-    let cell = |variant: &String| Cell { variant: variant.clone(), workload: workload.to_owned() };
+    let cell = |variant: &String| Cell::new(variant, workload);
     let point = |block: usize, (size, variant): &(u64, String)| {
         let figure = usable.figure(block, &cell(variant), metric)?;
         Some(((*size as f64).ln(), metric.scaled(figure.value)?))

@@ -80,8 +80,8 @@ impl Lineup {
         for (from, to, relation) in related(design, &definition.variants, &variants) {
             if named(&from) && named(&to) {
                 pairings.extend(definition.workloads.iter().map(|workload| Pairing {
-                    from: Cell { variant: from.clone(), workload: workload.name.clone() },
-                    to: Cell { variant: to.clone(), workload: workload.name.clone() },
+                    from: Cell::new(&from, &workload.name),
+                    to: Cell::new(&to, &workload.name),
                     relation: relation.clone(),
                     metrics: design.metrics.clone(),
                     inert: false,
@@ -108,8 +108,8 @@ fn aa_lineup(definition: &Definition, name: &str) -> Result<Lineup, Refusal> {
     };
     let variants = vec![variant.clone(), again(variant)];
     let pairing = |workload: &crate::definition::Workload| Pairing {
-        from: Cell { variant: variant.name.clone(), workload: workload.name.clone() },
-        to: Cell { variant: again(variant).name, workload: workload.name.clone() },
+        from: Cell::new(&variant.name, &workload.name),
+        to: Cell::new(again(variant).name, &workload.name),
         relation: Relation::Aa,
         metrics: definition.design.metrics.clone(),
         inert: true,
@@ -126,7 +126,8 @@ fn cannot_differ(definition: &Definition, variants: &[Variant], from: &Cell, to:
     let built = |variant: &Variant| (variant.env.clone(), variant.command.clone(), variant.revision.clone());
     // The caller of a comparison knows what A and B are.
     let here = definition.workload(&to.workload).is_some_and(|workload| workload.load != Load::OfCaller);
-    if !here || from.workload != to.workload || built(one) != built(other) {
+    let apart = (&from.workload, &from.endpoint) != (&to.workload, &to.endpoint);
+    if !here || apart || built(one) != built(other) {
         return false;
     }
     let mut differing = one.switches.iter().filter(|(name, value)| other.switches.get(*name) != Some(*value));

@@ -307,7 +307,7 @@ mod tests {
         let list = &measured.endpoints["GET /todos?limit=10"];
         assert_eq!((list.times.requests(), list.times.unsuccessful(), list.body_bytes), (31, 1, 6_000));
         assert_eq!(list.responses, Counted { failed: 0, of: 30 });
-        assert_eq!(measured.figures[&Metric::ResponseSize].value, 200.0);
+        assert_eq!(measured.figures[&Metric::ResponseSize], Figure::from(200.0));
     }
 
     #[test]

@@ -78,6 +78,19 @@ impl ResponseTimes {
         self.unsuccessful
     }
 
+    /// Mean time of the successful requests in nanoseconds, good to a thousandth; `None` without one.
+    pub(super) fn mean_of_successes(&self) -> Option<f64> {
+        let (ok, sum) = self.buckets().fold((0_u64, 0.0), |(ok, sum), (index, count)| {
+            (ok.saturating_add(count), sum + middle_of(index) * count as f64)
+        });
+        (ok > 0).then(|| sum / ok as f64)
+    }
+
+    /// The longest time of a successful request in nanoseconds, good to a thousandth; `None` without one.
+    pub(super) fn slowest_success(&self) -> Option<f64> {
+        self.buckets().last().map(|(index, _)| middle_of(index))
+    }
+
     /// How many requests were slower than `nanos`, where unsuccessful ones count as slower; good to the width of a
     /// bucket.
     pub fn slower_than(&self, nanos: f64) -> u64 {
@@ -105,6 +118,11 @@ impl ResponseTimes {
 fn index_of(nanos: f64) -> u64 {
     // 1.002^13,000 is over an hour; what lies beyond counts there.
     (nanos.max(1.0).ln() / RATIO.ln()).floor().min(INDEX_MAX as f64) as u64
+}
+
+/// The middle of a bucket, in nanoseconds.
+fn middle_of(index: u64) -> f64 {
+    RATIO.powf(index.min(INDEX_MAX) as f64 + 0.5)
 }
 
 /// The last bucket: it begins at 5 hours.

@@ -55,6 +55,16 @@ pub enum Refusal {
         /// With this many blocks.
         blocks: usize,
     },
+    /// A claim is about an endpoint that no trial has.
+    #[error("claim `{claim}` is about the endpoint `{endpoint}`, which no trial has; endpoints: {known}")]
+    UnknownEndpoint {
+        /// The short name of the claim.
+        claim: String,
+        /// What it names.
+        endpoint: String,
+        /// Those that trials of its variant and workload have.
+        known: String,
+    },
     /// A result for a trial that was not the next one.
     #[error("trial {0} is not the next one")]
     NotNext(usize),
@@ -95,6 +105,7 @@ impl Trial {
 /// The outcome of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "nearly every trial is measured, and a study keeps hundreds")]
 pub enum TrialResult {
     /// It ran to its end.
     Measured(Measured),

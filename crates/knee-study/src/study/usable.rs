@@ -2,11 +2,12 @@
 //!
 //! Does not compare.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entry, Figure, Measured, TrialResult};
+use super::{Figure, Measured, Study, TrialResult};
 use crate::definition::Cell;
 use crate::metric::Metric;
 use crate::statistics::location;
@@ -22,29 +23,42 @@ pub struct LostBlock {
     pub why: String,
 }
 
-/// Usable trials of a study, by block and cell.
+/// Usable trials of a study, by block and cell. The endpoints that claims name have cells of their own.
 pub(super) struct UsableTrials<'a> {
-    usable: BTreeMap<(usize, Cell), &'a Measured>,
+    usable: BTreeMap<(usize, Cell), Cow<'a, Measured>>,
     /// Blocks that were tried and have no usable trial.
     pub lost: Vec<LostBlock>,
 }
 
 impl<'a> UsableTrials<'a> {
-    pub(super) fn of(entries: &'a [Entry]) -> Self {
+    pub(super) fn of(study: &'a Study) -> Self {
         let mut usable = BTreeMap::new();
         let mut failed = BTreeMap::new();
-        for entry in entries {
+        for entry in &study.entries {
             let trial = &entry.trial;
-            let key =
-                (trial.block, Cell { variant: trial.variant.clone(), workload: trial.workload.clone() });
+            let key = (trial.block, Cell::new(&trial.variant, &trial.workload));
             match entry.usable() {
-                Some(measured) => drop(usable.insert(key, measured)),
+                Some(measured) => drop(usable.insert(key, Cow::Borrowed(measured))),
                 None => drop(failed.insert(key, why(&entry.result))),
             }
         }
         failed.retain(|key, _| !usable.contains_key(key));
         let lost = failed.into_iter().map(|((block, cell), why)| LostBlock { block, cell, why }).collect();
-        Self { usable, lost }
+        let mut all = Self { usable, lost };
+        for (cell, endpoint) in endpoints(study) {
+            all.add(cell, endpoint);
+        }
+        all
+    }
+
+    /// Adds what the trials of a cell measured of one endpoint.
+    fn add(&mut self, cell: &Cell, endpoint: &str) {
+        let whole = cell.clone().at(None);
+        let here = self.usable.iter().filter(|((_, position), _)| *position == whole);
+        let found: Vec<(usize, Measured)> = here
+            .filter_map(|((block, _), measured)| Some((*block, measured.of_endpoint(endpoint)?)))
+            .collect();
+        self.usable.extend(found.into_iter().map(|(block, of)| ((block, cell.clone()), Cow::Owned(of))));
     }
 
     /// One figure of one block.
@@ -53,8 +67,8 @@ impl<'a> UsableTrials<'a> {
     }
 
     /// The trial of a cell in one block.
-    pub(super) fn trial(&self, block: usize, cell: &Cell) -> Option<&'a Measured> {
-        self.usable.get(&(block, cell.clone())).copied()
+    pub(super) fn trial(&self, block: usize, cell: &Cell) -> Option<&Measured> {
+        self.usable.get(&(block, cell.clone())).map(|measured| &**measured)
     }
 
     /// A metric of a cell in every block that has it, in the order of the blocks.
@@ -73,14 +87,20 @@ impl<'a> UsableTrials<'a> {
     }
 
     /// Usable trials of a cell, in the order of the blocks.
-    pub(super) fn of_cell(&self, cell: &Cell) -> impl Iterator<Item = &'a Measured> {
-        self.usable.iter().filter(move |((_, position), _)| position == cell).map(|(_, measured)| *measured)
+    pub(super) fn of_cell(&self, cell: &Cell) -> impl Iterator<Item = &Measured> {
+        self.usable.iter().filter(move |((_, position), _)| position == cell).map(|(_, measured)| &**measured)
     }
 
     /// Blocks that have a usable trial of a cell.
     pub(super) fn blocks(&self, cell: &Cell) -> Vec<usize> {
         self.usable.keys().filter(|(_, position)| position == cell).map(|(block, _)| *block).collect()
     }
+}
+
+/// The endpoints that claims name, each with its cell.
+fn endpoints(study: &Study) -> BTreeSet<(&Cell, &str)> {
+    let cells = study.definition.claims.iter().flat_map(|claim| claim.test.cells());
+    cells.filter_map(|cell| Some((cell, cell.endpoint.as_deref()?))).collect()
 }
 
 /// The values of a metric in one cell.

@@ -116,7 +116,7 @@ pub struct Report {
     pub saturation: Option<Saturation>,
     /// Whether the service turns away what it cannot serve, and what it keeps serving.
     pub shedding: Option<Shedding>,
-    /// The knee of the curve.
+    /// The knee of the curve; `None` with too few levels, and for a service that sheds load.
     pub knee: Option<Knee>,
     /// The lowest level at which the service breaks.
     pub breaking: LevelEstimate,
@@ -161,12 +161,13 @@ impl Sweep {
         let capacity = self.capacity();
         let saturation = self.saturation();
         let knee = knee::find(&self.points(), &self.blocks());
+        let shedding = shedding::find(&self.trials);
         let (state, reasons) = self.validity();
         let worth = facts.assumptions.zip(self.peak(&capacity)).map(|(assumed, peak)| worth(peak, assumed));
         Report {
             ended: self.ended(),
             breaking: self.breaking_point(&capacity),
-            shedding: shedding::find(&self.trials),
+            shedding,
             broken: self.manner(),
             recovery: self.recovery(),
             law: self.law(knee.as_ref()),
@@ -180,7 +181,8 @@ impl Sweep {
             trials: self.trials.clone(),
             capacity,
             saturation,
-            knee,
+            // Rejections end the waiting, so the greatest power is no load beyond which waiting grows.
+            knee: knee.filter(|_| shedding.is_none()),
             worth,
             state,
             reasons,

@@ -11,7 +11,8 @@ use knee_study::definition::{Definition, Variant, Workload};
 use knee_study::metric::Metric;
 use knee_study::random::Random;
 use knee_study::study::{
-    Calibration, Conclusion, Figure, Measured, Options, Placement, Study, Trial, TrialResult, TrialWarning,
+    Calibration, Conclusion, Effect, Figure, Measured, Options, Placement, ResponseTimes, Study, Trial,
+    TrialResult, TrialWarning,
 };
 
 /// Switches, variants and workloads that most tests use; a design is put behind it.
@@ -101,9 +102,42 @@ pub fn result(figures: &[(Metric, f64)]) -> TrialResult {
         host_busy: None,
         times: None,
         responses: None,
+        endpoints: BTreeMap::new(),
         record: None,
         placement: Placement::default(),
     })
+}
+
+/// A ladder of all variants of [`HEAD`].
+pub const LADDER: &str = "[design]\nkind = \"ladder\"\nmetrics = [\"p50\", \"goodput\", \"errors\"]\n";
+
+/// One pair, by its 95th percentile.
+pub const PERCENTILES: &str =
+    "[design]\nkind = \"pairs\"\npairs = [[\"stock\", \"fine\"]]\nmetrics = [\"p95\"]\nblocks = 8\n";
+
+/// Milliseconds: a fine lock saves 20 %, a cache does nothing.
+pub fn planted(variant: &Variant) -> f64 {
+    if variant.switches["lock"] == "fine" { 8.0 } else { 10.0 }
+}
+
+/// The change by a metric under the workload `list`.
+pub fn effect<'a>(conclusion: &'a Conclusion, from: &str, to: &str, metric: Metric) -> &'a Effect {
+    let mut effects = conclusion.effects.iter();
+    let found = effects.find(|effect| {
+        (effect.from.variant.as_str(), effect.to.variant.as_str(), effect.metric) == (from, to, metric)
+            && effect.to.workload == "list"
+    });
+    found.unwrap_or_else(|| panic!("no effect {from} -> {to} by {metric}"))
+}
+
+/// A valid trial with these response times in milliseconds, and this many requests that failed at once.
+pub fn with_times(millis: &[f64], failed: u64) -> TrialResult {
+    let nanos: Vec<f64> = millis.iter().map(|millis| millis * 1e6).collect();
+    let greatest = nanos.iter().copied().fold(0.0, f64::max);
+    let TrialResult::Measured(mut measured) = result(&[(Metric::Max, greatest)]) else { panic!() };
+    measured.requests = nanos.len() as u64 + failed;
+    measured.times = Some(ResponseTimes::of_values(&nanos, failed));
+    TrialResult::Measured(measured)
 }
 
 /// A measurement that cannot be used.

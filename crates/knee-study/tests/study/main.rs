@@ -2,8 +2,16 @@
 
 mod bench;
 
+mod claims;
+
 mod conclusion;
 
 mod course;
+
+mod endpoint;
+
+mod noise;
+
+mod percentiles;
 
 mod stored;

@@ -58,6 +58,20 @@ fn a_service_that_sheds_load_is_named_and_its_capacity_is_what_it_serves() {
     }
 }
 
+#[test]
+fn a_service_that_sheds_load_has_no_knee_because_rejections_end_the_waiting() {
+    let mut config = config(1);
+    config.errors_max = 0.01;
+    for places in [16, 50, 200] {
+        for seed in 1..=3 {
+            config.seed = seed;
+            let report = sweep(&config, &mut service(4, 5e-3, Law::Exponential, places));
+            assert!(report.shedding.is_some(), "{places} places, seed {seed}: {:?}", report.capacity);
+            assert_eq!(report.knee, None, "{places} places, seed {seed}");
+        }
+    }
+}
+
 /// Share of requests that M/M/c with room for `places` more turns away (Erlang; the queue is finite).
 fn turned_away(workers: usize, places: usize, offered: f64) -> f64 {
     let mut weight = 1.0;

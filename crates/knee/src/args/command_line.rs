@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
+use super::audit::AuditArgs;
 use super::compare::{CalibrateArgs, CompareArgs};
 use super::run::RunArgs;
 use super::study::StudyArgs;
@@ -27,6 +28,7 @@ Examples:
   knee report last~1                           show the run before the last
   knee sweep URL --slo 'p99<250ms'             find the capacity
   knee compare URL_A URL_B                     test whether B is slower
+  knee audit README.md results.json            check what other tools printed
 
 Durations: 10s, 1m30s, 500ms; a bare number is seconds. Requests: 200, 1.5k, 2m.
 Exit codes: 0 done, 104 bad input, 105 interrupted, 120 invalid result.
@@ -74,7 +76,9 @@ enum Subcommands {
     Compare(Box<CompareArgs>),
     /// Measure the noise floor of this machine
     Calibrate(Box<CalibrateArgs>),
-    /// Explain a validity warning: its limits, cause and remedy
+    /// Check the printed results of load testing tools: which figures cannot be true
+    Audit(AuditArgs),
+    /// Explain a validity warning or a finding: its limits, cause and remedy
     Explain(ExplainArgs),
     /// Show a load test, a sweep and a comparison on a demo server, in about 90 s
     Tour(TourArgs),
@@ -99,9 +103,11 @@ pub enum Invocation {
     Compare(Box<CompareArgs>),
     /// Measure the noise floor of this machine.
     Calibrate(Box<CalibrateArgs>),
+    /// Check what other tools printed.
+    Audit(AuditArgs),
     /// Show the main commands on a demo server.
     Tour(TourArgs),
-    /// Explain a validity warning.
+    /// Explain a validity warning or a finding.
     Explain(ExplainArgs),
 }
 
@@ -137,6 +143,7 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Ref
         Some(Subcommands::Study(args)) => Invocation::Study(args),
         Some(Subcommands::Compare(args)) => Invocation::Compare(args),
         Some(Subcommands::Calibrate(args)) => Invocation::Calibrate(args),
+        Some(Subcommands::Audit(args)) => Invocation::Audit(args),
         Some(Subcommands::Explain(args)) => Invocation::Explain(args),
         Some(Subcommands::Tour(args)) => Invocation::Tour(args),
         None => Invocation::Load(Box::new(cli.load)),

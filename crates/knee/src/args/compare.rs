@@ -157,6 +157,8 @@ pub enum CompareFormat {
     /// For people
     #[default]
     Text,
+    /// A page for a browser, in one file
+    Html,
     /// Markdown, for a comment on a pull request
     Md,
     /// Everything, for programs; docs/reference has its schema

@@ -100,6 +100,8 @@ pub enum StudyFormat {
     /// For people
     #[default]
     Text,
+    /// A page for a browser, in one file
+    Html,
     /// Markdown, for a document
     Md,
     /// Everything, for programs

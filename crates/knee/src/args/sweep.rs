@@ -183,6 +183,8 @@ pub enum SweepFormat {
     /// For people
     #[default]
     Text,
+    /// A page for a browser, in one file
+    Html,
     /// Markdown, for a document
     Md,
     /// Everything, for programs; docs/reference has its schema

@@ -50,6 +50,7 @@ pub(super) fn example(line: &[OsString]) -> Option<&'static str> {
     let example = match line.get(1).and_then(|word| word.to_str()) {
         Some("run") => "write `knee run script.js`",
         Some("study") => "give the folder with the study.toml, as in `knee study labs/lorem-news`",
+        Some("audit") => "give the outputs of load testing tools, as in `knee audit README.md results.json`",
         Some("compare") => "give two URLs, commands or saved runs, as in `knee compare last~1 last`",
         _ => return None,
     };
@@ -58,7 +59,7 @@ pub(super) fn example(line: &[OsString]) -> Option<&'static str> {
 
 /// What to write instead of a flag of another tool.
 pub(super) fn instead_of(flag: &str, is_run: bool) -> Option<&'static str> {
-    const OF_A_URL: [(&str, &str); 17] = [
+    const OF_A_URL: [(&str, &str); 18] = [
         ("--vus", "VUs belong to scripts (`knee run`); with a URL use `-c`, the number of connections"),
         (
             "--iterations",
@@ -72,6 +73,7 @@ pub(super) fn instead_of(flag: &str, is_run: bool) -> Option<&'static str> {
         ("--data", "use `-d`, as in `-d '{}'`"),
         ("--json", "use `--output-format json`"),
         ("--csv", "use `--output-format csv`"),
+        ("--html", "use `--output-format html`"),
         ("--quiet", "use `--output-format quiet`"),
         ("--latency", "leave it out: percentiles are always reported"),
         ("--script", "write `knee run script.js`"),

@@ -10,8 +10,8 @@ use knee_core::unit::Nanos;
 use knee_driver::calibration::{DAYS, SavedCalibration};
 use knee_engine::control::{Control, Request};
 use knee_engine::host;
-use knee_report::json;
 use knee_report::study::{comparison as shown, notes};
+use knee_report::{html, json};
 use knee_study::compare::A;
 use knee_study::study::{Options, Study};
 
@@ -87,7 +87,8 @@ fn rendered(
     path: &Path,
     output: &CompareOutputFlags,
 ) -> String {
-    if output.output_format == Some(CompareFormat::Json) {
+    let format = output.output_format.unwrap_or_default();
+    if format == CompareFormat::Json {
         return json::pretty(kept);
     }
     let machine = &kept.machine;
@@ -95,7 +96,11 @@ fn rendered(
     let on = format!("{} CPUs of {cpu} under {}", machine.cores, machine.system);
     let place = on_one_line(&path.display().to_string());
     notes.push(format!("measured on {}, saved for {DAYS} days in {place}", day(kept.made)));
-    render(&shown::calibration(&kept.calibration, &on, &notes), output)
+    let document = shown::calibration(&kept.calibration, &on, &notes);
+    if format == CompareFormat::Html {
+        return html::document("Calibration", &document, json::pretty(kept));
+    }
+    render(&document, output)
 }
 
 /// The service that is compared with itself: the user's, or the demo server of this program, which is started anew for

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use knee_driver::study::run_unsaved;
 use knee_engine::control::{Control, Request};
+use knee_report::html;
 use knee_report::study::{Document, comparison as shown, markdown, text};
 use knee_report::text::Palette;
 use knee_study::compare::Comparison;
@@ -63,6 +64,7 @@ fn records(a: &Path, b: &Path, output: &CompareOutputFlags, narrate: fn(&str)) -
     let mut sink = open_result(output.output.as_deref())?;
     let rendered = match output.output_format.unwrap_or_default() {
         CompareFormat::Json => shown::record_pair_json(&pair),
+        CompareFormat::Html => html::record_pair(&pair),
         _ => render(&shown::record_pair(&pair), output),
     };
     sink.write(rendered.as_bytes())?;
@@ -93,6 +95,7 @@ fn driven(args: &CompareArgs, sides: [Side; 2], narrate: fn(&str)) -> Result<Exi
     };
     let rendered = match args.output.output_format.unwrap_or_default() {
         CompareFormat::Json => shown::comparison_json(&comparison),
+        CompareFormat::Html => html::comparison(&comparison),
         _ => render(&shown::comparison(&comparison), &args.output),
     };
     sink.write(rendered.as_bytes()).map_err(failed)?;

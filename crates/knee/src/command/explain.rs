@@ -1,4 +1,4 @@
-//! `knee explain CODE`: explains a validity warning or a note: its limits, cause and remedy.
+//! `knee explain CODE`: explains a validity warning, a note or a finding: its limits, cause and remedy.
 //!
 //! Does not judge and does not read runs; the texts are those of the rules.
 
@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use knee_core::validity::note::{NOTES, Note};
 use knee_core::validity::rule::{RULES, Rule};
+use knee_findings::RULES as FINDING_RULES;
 use knee_study::study::{TRIAL_RULES, TrialRule};
 
 use crate::args::ExplainArgs;
@@ -32,7 +33,7 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Problem> {
 }
 
 fn unknown(code: &str) -> Problem {
-    let what = format!("`{}` is not the code of a warning or a note", printable(code));
+    let what = format!("`{}` is not the code of a warning, a note or a finding", printable(code));
     // One wrong letter in three is a slip, more is another word.
     let is_slip = |known: &&str| strsim::damerau_levenshtein(known, code) * 3 <= known.len().max(code.len());
     let near = codes().filter(is_slip).min_by_key(|known| strsim::damerau_levenshtein(known, code));
@@ -46,7 +47,8 @@ fn unknown(code: &str) -> Problem {
 /// Every code that a report prints in brackets.
 fn codes() -> impl Iterator<Item = &'static str> {
     let rules = RULES.iter().map(|rule| rule.code).chain(TRIAL_RULES.iter().map(|rule| rule.code));
-    rules.chain(NOTES.iter().map(|note| note.code)).chain([proxy::CODE])
+    let findings = FINDING_RULES.iter().map(|rule| rule.code);
+    rules.chain(NOTES.iter().map(|note| note.code)).chain([proxy::CODE]).chain(findings)
 }
 
 /// All codes, one per line.
@@ -65,6 +67,10 @@ fn list() -> String {
     }
     text.push_str("\nWarnings before a load, which do not affect the validity:\n");
     in_brief(&mut text, proxy::CODE, proxy::MEANING);
+    text.push_str("\nFindings, which say what limits the service:\n");
+    for rule in FINDING_RULES {
+        paragraph(&mut text, &format!("  {:<20} ", rule.code), rule.finds);
+    }
     text
 }
 
@@ -78,7 +84,9 @@ fn one(code: &str) -> Option<String> {
     let rule = RULES.iter().find(|rule| rule.code == code).map(of_rule);
     let trial = || TRIAL_RULES.iter().find(|rule| rule.code == code).map(of_trial);
     let note = || NOTES.iter().find(|note| note.code == code).map(of_note);
-    rule.or_else(trial).or_else(note).or_else(|| (code == proxy::CODE).then(of_proxy))
+    let finding = || FINDING_RULES.iter().find(|rule| rule.code == code).map(of_finding);
+    let warning = rule.or_else(trial).or_else(note).or_else(|| (code == proxy::CODE).then(of_proxy));
+    warning.or_else(finding)
 }
 
 fn of_rule(rule: &Rule) -> String {
@@ -103,6 +111,20 @@ fn of_trial(rule: &TrialRule) -> String {
 fn of_note(note: &Note) -> String {
     let mut text = format!("{} (a note: it does not affect the validity)\n\n", note.code);
     paragraph(&mut text, "", note.meaning);
+    text
+}
+
+fn of_finding(rule: &knee_findings::Rule) -> String {
+    let mut text = format!("{} (a finding: what limits the service)\n\n", rule.code);
+    paragraph(&mut text, "Finds:    ", rule.finds);
+    paragraph(&mut text, "Needs:    ", rule.needs);
+    paragraph(&mut text, "Signals:  ", rule.limits);
+    text.push('\n');
+    paragraph(&mut text, "Cause:    ", rule.cause);
+    paragraph(&mut text, "Remedy:   ", rule.remedy);
+    paragraph(&mut text, "Limits:   ", rule.source);
+    text.push('\n');
+    paragraph(&mut text, "", "Two independent signals make a finding. One alone is a hint.");
     text
 }
 

@@ -9,11 +9,14 @@ use std::path::Path;
 use knee_core::record::Run;
 use knee_core::record::format::ReadError;
 use knee_core::record::run::read;
+use knee_report::number::Unit;
+use knee_report::text::{Palette, Style};
+use knee_report::{View, text};
 
 mod list;
 
 use super::{locust, render};
-use crate::args::ReportArgs;
+use crate::args::{Format, ReportArgs};
 use crate::exit::Exit;
 use crate::problem::{Problem, on_one_line, reason};
 use crate::settings::Surroundings;
@@ -44,9 +47,20 @@ pub fn report(args: &ReportArgs, narrate: fn(&str)) -> Result<Exit, Problem> {
         locust::write(&path, &run, args.output.as_deref())?;
         return Ok(Exit::Ok);
     };
-    let text = render(&run, format, color, args.time_unit);
+    let text = if args.all_findings && format == Format::Text {
+        with_all_findings(&run, color, args.time_unit)
+    } else {
+        render(&run, format, color, args.time_unit)
+    };
     open_result(args.output.as_deref())?.write(text.as_bytes())?;
     Ok(Exit::Ok)
+}
+
+/// The text with every finding, its evidence, and the rules that could not run.
+fn with_all_findings(run: &Run, color: bool, unit: Option<Unit>) -> String {
+    let palette = if color { Palette::Ansi } else { Palette::None };
+    let style = Style { palette, unit, all_findings: true, ..Style::default() };
+    text::render(&View::of(run), &style)
 }
 
 /// Reads a record and reports its damage.

@@ -12,9 +12,9 @@ use knee_driver::process;
 use knee_driver::sweep::{Surroundings as Around, climb};
 use knee_engine::control::{Control, Request};
 use knee_engine::host;
-use knee_report::SweepView;
 use knee_report::sweep::{About, json, markdown, svg, text};
 use knee_report::text::{Palette, Style};
+use knee_report::{SweepView, html};
 use knee_study::sweep::conclusion::Facts;
 use knee_study::sweep::course::Ended;
 use knee_study::sweep::{Report, Sweep};
@@ -152,6 +152,7 @@ fn write(settings: &SweepSettings, report: &Report, about: &About, sinks: &mut S
     let style = Style { palette, unit: settings.time_unit, ..Style::default() };
     let text = match settings.format {
         SweepFormat::Text => text::render(&view, &style),
+        SweepFormat::Html => html::sweep(&view, &style),
         SweepFormat::Md => markdown::render(&view, &style),
         SweepFormat::Json => json::render(&view),
     };

@@ -34,12 +34,12 @@ const BAD: &[(&str, &str, &str)] = &[
     ("compare --nonsense", "there is no flag `--nonsense`", "`knee compare --help` lists every flag"),
     (
         "explain nonsense",
-        "`nonsense` is not the code of a warning or a note",
+        "`nonsense` is not the code of a warning, a note or a finding",
         "`knee explain` lists all codes",
     ),
     (
         "explain run_dealy",
-        "`run_dealy` is not the code of a warning or a note",
+        "`run_dealy` is not the code of a warning, a note or a finding",
         "did you mean `run_delay`? `knee explain` lists all codes",
     ),
     (
@@ -81,7 +81,7 @@ const BAD: &[(&str, &str, &str)] = &[
     (
         "$URL --output-format yaml",
         "`yaml` is not a value of `--output-format`",
-        "use one of: text, json, csv, oha-json, quiet",
+        "use one of: text, html, json, csv, oha-json, quiet",
     ),
     ("$URL -u parsecs", "`parsecs` is not a value of `--time-unit`", "use one of: ns, us, ms, s, m, h"),
     ("$URL -H nocolon", "`-H nocolon` has no colon", "write it as `-H 'name: value'`"),

@@ -184,7 +184,7 @@ fn a_run_with_a_thousand_endpoints_and_full_histograms_is_readable_in_every_form
     let seconds: Vec<_> =
         (0..3).map(|second| interval(second, 1_000, &endpoint(&histogram(16 * second, 160, 47)))).collect();
     let bytes = record(&packed(&head()), &seconds);
-    for format in ["text", "csv", "oha-json", "locust-csv", "json"] {
+    for format in ["text", "csv", "oha-json", "locust-csv", "html", "json"] {
         let finished = reported(&home, &bytes, format);
         assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""), "{format}");
     }
@@ -211,4 +211,9 @@ fn a_day_of_seconds_is_readable() {
     assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""));
     let result = std::fs::read_to_string(home.path("result")).unwrap();
     assert_eq!(result.lines().filter(|line| line.contains("\"from_s\"")).count(), 86_400);
+    let finished = reported(&home, &bytes, "html");
+    assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""));
+    let page = std::fs::read_to_string(home.path("result")).unwrap();
+    assert!(page.len() < 300_000, "{} bytes without the intervals", page.len());
+    assert!(page.contains("without its 86,400 intervals"), "the page says what it leaves out");
 }

@@ -61,7 +61,7 @@ fn a_saved_run_cannot_steer_the_terminal_in_any_format() {
     let home = Home::new();
     for tail in [true, false] {
         home.file("bitten.knee", bitten(tail));
-        for format in ["text", "json", "oha-json"] {
+        for format in ["text", "html", "json", "oha-json"] {
             assert_harmless(&home.knee("report bitten.knee --format").arg(format).run(), format);
         }
         let csv = home.knee("report bitten.knee --format csv").run();

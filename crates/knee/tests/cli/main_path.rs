@@ -64,6 +64,10 @@ fn every_form_of_the_result_is_the_one_asked_for() {
     assert_eq!(oha["summary"]["successRate"], 1.0);
     assert_eq!(oha["statusCodeDistribution"]["200"], 20);
 
+    let html = run("html").stdout;
+    assert!(html.starts_with("<!DOCTYPE html>") && html.ends_with("</html>\n"), "{html}");
+    assert!(html.contains("20 requests") && html.contains("id=\"knee-data\""), "{html}");
+
     let quiet = run("quiet");
     quiet.ended_as_it_says(&home);
     assert_eq!(quiet.stdout, "");

@@ -1,18 +1,16 @@
 //! Axes: where a figure is placed, which ticks an axis has, and how they are written.
 //!
 //! Figures and ratios are placed by their logarithm, so that equal ratios are equal distances; shares and their changes as
-//! they are. Does not draw.
+//! they are. Round numbers come from [`crate::chart::tick`]. Does not draw.
 
 use std::ops::Range;
 
 use knee_study::metric::{Metric, Unit};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
+use crate::chart::tick::{TICKS, linear, logarithmic, short};
 use crate::number;
 use crate::study::value;
-
-/// Most ticks of an axis: more would touch in a narrow panel.
-const TICKS: usize = 5;
 
 /// The least distance of two ticks with a unit, as a share of the axis: nearer ones would touch in a narrow panel.
 const APART: f64 = 0.22;
@@ -83,7 +81,7 @@ pub(super) fn position(metric: Metric, value: f64) -> Option<f64> {
 }
 
 /// The place of a change; what is further than an axis reaches is at its end.
-pub(super) fn place_of_change(metric: Metric, change: f64) -> f64 {
+pub(in crate::study) fn place_of_change(metric: Metric, change: f64) -> f64 {
     match metric.unit() {
         Unit::Share => change,
         _ => (1.0 + change).max(f64::MIN_POSITIVE).ln().clamp(-FAR, FAR),
@@ -143,47 +141,6 @@ pub(super) fn of_changes(metric: Metric, positions: &[f64]) -> Option<Axis> {
         let ticks = logarithmic(from.exp(), to.exp());
         ticks.into_iter().map(|tick| (tick.ln(), format!("×{}", short(tick)))).collect()
     })
-}
-
-/// At most [`TICKS`] round numbers from `from` to `to`, both above 0, evenly spread by ratio.
-fn logarithmic(from: f64, to: f64) -> Vec<f64> {
-    let (first, last) = (from.log10().floor() as i32, to.log10().ceil() as i32);
-    let within = |digits: &[f64], step: usize| {
-        let decades = (first..=last).step_by(step);
-        let all = decades.flat_map(|power| digits.iter().map(move |digit| digit * 10_f64.powi(power)));
-        all.filter(|tick| (from..=to).contains(tick)).collect::<Vec<f64>>()
-    };
-    let ways: [(&[f64], usize); 5] =
-        [(&[1.0, 2.0, 5.0], 1), (&[1.0, 3.0], 1), (&[1.0], 1), (&[1.0], 2), (&[1.0], 3)];
-    let found = ways.iter().map(|(digits, step)| within(digits, *step)).find(|ticks| ticks.len() <= TICKS);
-    match found {
-        Some(ticks) if ticks.len() >= 3 => ticks,
-        _ => linear(from, to).into_iter().filter(|tick| *tick > 0.0).collect(),
-    }
-}
-
-/// Three to [`TICKS`] round numbers from `from` to `to`, evenly spread.
-fn linear(from: f64, to: f64) -> Vec<f64> {
-    let power = 10_f64.powi(((to - from) / TICKS as f64).log10().floor() as i32);
-    let steps = [1.0, 2.0, 5.0, 10.0, 20.0].map(|digit| digit * power);
-    let count = |step: &f64| ((to / step).floor() - (from / step).ceil()) as i64 + 1;
-    let step = steps.into_iter().find(|step| count(step) <= TICKS as i64).unwrap_or(steps[4]);
-    let first = (from / step).ceil() as i64;
-    (0..count(&step)).map(|position| (first + position) as f64 * step).collect()
-}
-
-/// A number of at most four signs, for ticks.
-fn short(value: f64) -> String {
-    let (scaled, unit) = match value.abs() {
-        v if v >= 1e6 => (value / 1e6, "M"),
-        v if v >= 10_000.0 => (value / 1e3, "k"),
-        _ => (value, ""),
-    };
-    let decimals = (0..4).find(|decimals| {
-        let step = 10_f64.powi(*decimals);
-        ((scaled * step).round() / step - scaled).abs() <= scaled.abs() * 1e-3
-    });
-    format!("{}{unit}", number::fixed(scaled, decimals.unwrap_or(4) as usize))
 }
 
 /// A round number with its sign.

@@ -28,7 +28,7 @@ struct Line {
 impl Line {
     fn of(conclusion: &Conclusion, workload: &str, metric: Metric) -> Self {
         let variant = |name: &str| {
-            let cell = Cell { variant: name.to_owned(), workload: workload.to_owned() };
+            let cell = Cell::new(name, workload);
             let row = conclusion.timeline.iter().find(|row| row.cell == cell && row.metric == metric);
             let beside = conclusion.published.iter().map(|beside| &beside.published);
             let published = beside.filter(|figure| figure.cell == cell && figure.metric == metric);

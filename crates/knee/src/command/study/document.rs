@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use knee_driver::private_file;
+use knee_report::html;
 use knee_report::study::plot::{self, Plot};
 use knee_report::study::{self, Document, Provenance, Session};
 use knee_report::text::Palette;
@@ -69,6 +70,7 @@ impl<'a> Writer<'a> {
         let text = match self.format {
             StudyFormat::Json => study::json::render(conclusion, &made),
             StudyFormat::Text => study::text(&Document::of(conclusion, &made, &plots), COLUMNS, self.palette),
+            StudyFormat::Html => html::study(conclusion, &made),
             StudyFormat::Md => study::markdown(&Document::of(conclusion, &made, &plots)),
         };
         self.sink.write(text.as_bytes())

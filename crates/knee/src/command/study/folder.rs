@@ -6,7 +6,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-use knee_driver::{private_file, saved};
+use knee_driver::{pictures, private_file, saved};
 use knee_report::study::plot::{self, Plot};
 use knee_report::study::{self, Commands, Document, Provenance, Session};
 use knee_study::study::{Conclusion, Options};
@@ -114,13 +114,14 @@ impl StudyFolder {
         Ok(())
     }
 
+    /// Writes the pictures, and removes those that an earlier report wrote and this one does not have.
     fn draw(&self, plots: &[Plot]) -> Result<(), Problem> {
-        if plots.is_empty() {
-            return Ok(());
-        }
         let folder = self.into.join(PLOTS);
-        fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
-        plots.iter().try_for_each(|plot| replace(&folder.join(&plot.file), &plot.svg))
+        if !plots.is_empty() {
+            fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
+        }
+        plots.iter().try_for_each(|plot| replace(&folder.join(&plot.file), &plot.svg))?;
+        pictures::remove_others(&folder, plots).map_err(|error| unwritable(&folder, &error))
     }
 
     /// Files with a table of claims of this study: the file, the line above the table, and a link to the results. A part

@@ -1,0 +1,52 @@
+//! Applies all rules to the evidence and puts their findings in order.
+//!
+//! Holds no rule and no limit.
+
+use std::cmp::Ordering;
+
+use knee_core::validity::Validity;
+
+use crate::bound;
+use crate::evidence::Evidence;
+use crate::finding::{Finding, Gain, NotRun, Report};
+use crate::rules::RULES;
+
+/// Applies every rule. A run that is invalid describes the load generator, so no rule runs on it.
+pub fn examine(evidence: &Evidence<'_>) -> Report {
+    if evidence.run.validity.validity == Validity::Invalid {
+        let lacks = || "a run that is not invalid".to_owned();
+        let could_not_run = RULES.iter().map(|rule| NotRun { code: rule.code, lacks: lacks() }).collect();
+        return Report { could_not_run, ..Report::default() };
+    }
+    let mut report = Report { bounds: bound::bounds(evidence), ..Report::default() };
+    for rule in RULES {
+        match (rule.check)(evidence) {
+            Ok(drafts) => {
+                report.ran.push(rule.code);
+                let with_evidence = drafts.into_iter().filter(|draft| !draft.signals.is_empty());
+                report.findings.extend(with_evidence.map(|draft| rule.finding(draft)));
+            }
+            Err(lack) => report.could_not_run.push(NotRun { code: rule.code, lacks: lack.0 }),
+        }
+    }
+    leave_out_explained(&mut report.findings);
+    report.findings.sort_by(by_gain);
+    report
+}
+
+/// Leaves out findings that another one explains. A hint explains nothing.
+fn leave_out_explained(findings: &mut Vec<Finding>) {
+    let firm: Vec<&str> = findings.iter().filter(|one| !one.is_hint()).map(|one| one.code).collect();
+    let explained: Vec<&str> = RULES
+        .iter()
+        .filter(|rule| firm.contains(&rule.code))
+        .flat_map(|rule| rule.explains.iter().copied())
+        .collect();
+    findings.retain(|finding| !explained.contains(&finding.code));
+}
+
+/// Findings before hints; then the larger gain first. The sort is stable, so rules keep their order otherwise.
+fn by_gain(one: &Finding, other: &Finding) -> Ordering {
+    let share = |finding: &Finding| finding.gain.as_ref().map_or(0.0, Gain::share);
+    one.is_hint().cmp(&other.is_hint()).then(share(other).total_cmp(&share(one)))
+}

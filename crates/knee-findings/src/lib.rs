@@ -1,0 +1,52 @@
+//! What limits the service under load: rules that turn the evidence of a run into findings.
+//!
+//! [`examine`] applies every rule of [`RULES`] to a run and to what observers saw beside it. The result depends on this
+//! evidence alone: no I/O, no clock, no settings. Does not read a source (`knee-observe` does), does not print
+//! (`knee-report` does), and does not say whether the figures can be trusted: that is the validity of the run.
+
+pub mod bound;
+
+pub mod definition;
+
+pub mod evidence;
+
+mod examine;
+
+mod figure;
+
+pub mod finding;
+
+mod histogram;
+
+mod lack;
+
+mod plan;
+
+mod query;
+
+mod rhythm;
+
+mod rules;
+
+mod share;
+
+mod statement;
+
+mod trend;
+
+mod watched;
+
+#[cfg(test)]
+mod testing;
+
+#[cfg(test)]
+mod tests;
+
+pub use bound::Bound;
+pub use definition::Rule;
+pub use evidence::Evidence;
+pub use examine::examine;
+pub use finding::{
+    Confidence, Finding, Gain, Limit, NotRun, Remedy, Report, Signal, Subject, SubjectKind, Unit,
+};
+pub use rules::RULES;

@@ -1,0 +1,190 @@
+//! The statements of a PostgreSQL server with what they cost, and the tables that they name.
+//!
+//! Calculates, and judges nothing.
+
+use knee_core::observation::SourceKind;
+
+use crate::evidence::Evidence;
+use crate::finding::{Subject, SubjectKind};
+use crate::lack::Lack;
+use crate::statement::{self, IndexShape, Statement};
+use crate::watched::Watched;
+
+/// A statement below this share of the execution time is not looked at: `PgHero` and pganalyze rank by total time.
+pub(crate) const TIME_SHARE: f64 = 0.1;
+
+/// One statement during the measured time; figures are per call unless they say otherwise.
+#[derive(Clone, Debug)]
+pub(crate) struct Query<'a> {
+    pub id: &'a str,
+    pub text: &'a str,
+    pub statement: Statement,
+    /// Calls per complete response of the load.
+    pub per_request: f64,
+    /// Calls per second.
+    pub per_second: f64,
+    /// Share of the execution time of all statements, 0 to 1.
+    pub time_share: f64,
+    /// Mean execution time in seconds.
+    pub seconds: f64,
+    pub rows: f64,
+    /// Blocks of 8 KiB, from the cache or from the system.
+    pub blocks: f64,
+    pub temp_blocks: f64,
+}
+
+impl Query<'_> {
+    /// Execution time per complete response, in seconds.
+    pub(crate) fn seconds_per_request(&self) -> f64 {
+        self.seconds * self.per_request
+    }
+
+    /// Blocks read per row returned; a call without rows counts as one row.
+    pub(crate) fn blocks_per_row(&self) -> f64 {
+        self.blocks / self.rows.max(1.0)
+    }
+
+    /// The statement as the subject of a finding.
+    pub(crate) fn subject(&self, server: &Watched<'_>) -> Subject {
+        Subject::of(SubjectKind::Statement, self.text, Some(&server.source.name))
+    }
+}
+
+/// Every observed server with its statements, the most expensive first.
+///
+/// # Errors
+/// If there is no server, or none with `pg_stat_statements`.
+pub(crate) fn servers<'s>(evidence: &'s Evidence<'_>) -> Result<Vec<(Watched<'s>, Vec<Query<'s>>)>, Lack> {
+    let servers = evidence.needed(SourceKind::Postgres)?;
+    let with: Vec<_> = servers.into_iter().map(|server| (server, queries(evidence, &server))).collect();
+    if with.iter().all(|(_, queries)| queries.is_empty()) {
+        return Err(Lack::of("statements: pg_stat_statements is not installed, or saw none"));
+    }
+    Ok(with)
+}
+
+/// The statements that take [`TIME_SHARE`] of the execution time.
+pub(crate) fn heavy<'q, 'a>(queries: &'q [Query<'a>]) -> impl Iterator<Item = &'q Query<'a>> {
+    queries.iter().filter(|query| query.time_share >= TIME_SHARE)
+}
+
+fn queries<'a>(evidence: &Evidence<'_>, server: &Watched<'a>) -> Vec<Query<'a>> {
+    let times = server.rises("statement.exec_time");
+    let shown: f64 = times.iter().map(|(_, rise)| rise.amount).sum();
+    let all = server.rise("statements.exec_time", "").map_or(shown, |rise| rise.amount.max(shown));
+    let query = |(id, time): &(&'a str, crate::watched::Rise)| {
+        let calls = server.rise("statement.calls", id).filter(|calls| calls.amount > 0.0)?;
+        let per_call = |name: &str| server.rise(name, id).map_or(0.0, |rise| rise.amount / calls.amount);
+        let text = server.text("statement.text", id)?;
+        Some(Query {
+            id,
+            text,
+            statement: statement::read(text),
+            per_request: evidence.per_request(calls)?,
+            per_second: calls.per_second()?,
+            time_share: if all > 0.0 { time.amount / all } else { 0.0 },
+            seconds: time.amount / calls.amount,
+            rows: per_call("statement.rows"),
+            blocks: per_call("statement.blocks.hit") + per_call("statement.blocks.read"),
+            temp_blocks: per_call("statement.temp_blocks.written"),
+        })
+    };
+    times.iter().filter_map(query).collect()
+}
+
+/// A table of a server during the measured time.
+#[derive(Clone, Debug)]
+pub(crate) struct Table<'a> {
+    /// Schema and name.
+    pub name: &'a str,
+    pub live_rows: f64,
+    /// Sequential scans per second, and rows that one reads.
+    pub seq_scans: f64,
+    pub rows_per_seq_scan: f64,
+    /// Index scans per second, and rows that one fetches.
+    pub index_scans: f64,
+    pub rows_per_index_scan: f64,
+    /// Columns with the number of their distinct values, as far as statistics know it.
+    pub columns: Vec<(&'a str, Option<f64>)>,
+    pub indexes: Vec<IndexShape>,
+}
+
+impl Table<'_> {
+    /// Whether it has a column of this name; true if its columns are unknown.
+    pub(crate) fn has(&self, column: &str) -> bool {
+        self.columns.is_empty() || self.columns.iter().any(|(name, _)| *name == column)
+    }
+
+    /// Rows read per scan of any kind.
+    pub(crate) fn rows_per_scan(&self) -> Option<f64> {
+        let scans = self.seq_scans + self.index_scans;
+        let rows = self.seq_scans * self.rows_per_seq_scan + self.index_scans * self.rows_per_index_scan;
+        (scans > 0.0).then(|| rows / scans)
+    }
+
+    /// The number of different values of a column, if statistics know it.
+    pub(crate) fn distinct(&self, column: &str) -> Option<f64> {
+        self.columns.iter().find(|(name, _)| *name == column)?.1
+    }
+}
+
+/// The table that a statement calls `named`; `None` if it is not observed.
+pub(crate) fn table<'a>(server: &Watched<'a>, named: &str) -> Option<Table<'a>> {
+    let levels = server.means("table.live_rows");
+    let is_it = |label: &str| {
+        label == named || (!named.contains('.') && label.rsplit('.').next().is_some_and(|bare| bare == named))
+    };
+    let (name, live_rows) = levels.into_iter().find(|(label, _)| is_it(label))?;
+    let scans = |scans: &str, rows: &str| {
+        let scans = server.rise(scans, name).filter(|rise| rise.amount > 0.0);
+        let rows = server.rise(rows, name).map_or(0.0, |rise| rise.amount);
+        scans.map_or((0.0, 0.0), |scans| (scans.per_second().unwrap_or(0.0), rows / scans.amount))
+    };
+    let (seq_scans, rows_per_seq_scan) = scans("table.seq_scans", "table.seq_rows");
+    let (index_scans, rows_per_index_scan) = scans("table.index_scans", "table.index_rows");
+    let indexes = server.texts("index.definition").filter(|(_, text)| !text.contains("-- invalid"));
+    let indexes = indexes.filter_map(|(_, text)| statement::read_index(text));
+    Some(Table {
+        name,
+        live_rows,
+        seq_scans,
+        rows_per_seq_scan,
+        index_scans,
+        rows_per_index_scan,
+        columns: columns(server.text("table.columns", name).unwrap_or(""), live_rows),
+        indexes: indexes.filter(|index| index.table == name || is_same_table(&index.table, name)).collect(),
+    })
+}
+
+fn is_same_table(named: &str, label: &str) -> bool {
+    !named.contains('.') && label.rsplit('.').next() == Some(named)
+}
+
+/// Names and distinct values by the lines of the text `table.columns`. Negative numbers are shares of the rows.
+fn columns(text: &str, rows: f64) -> Vec<(&str, Option<f64>)> {
+    let distinct = |line: &str| -> Option<f64> {
+        let distinct: f64 = line.split('\t').nth(2)?.parse().ok()?;
+        Some(if distinct < 0.0 { -distinct * rows } else { distinct })
+    };
+    let lines = text.lines().filter(|line| !line.is_empty());
+    lines.filter_map(|line| Some((line.split('\t').next()?, distinct(line)))).collect()
+}
+
+/// The columns of this table that a statement compares with values for equality, the most selective first.
+pub(crate) fn equality_columns(statement: &Statement, table: &Table<'_>, named: &str) -> Vec<String> {
+    let only = statement.tables.len() == 1;
+    let of_table = |column: &&statement::Column| match &column.table {
+        Some(of) => of == named,
+        None => only || !table.columns.is_empty(),
+    };
+    let here = statement.equals.iter().filter(of_table).filter(|column| table.has(&column.name));
+    let mut columns: Vec<String> = Vec::new();
+    here.for_each(|column| {
+        if !columns.contains(&column.name) {
+            columns.push(column.name.clone());
+        }
+    });
+    let distinct = |name: &String| table.distinct(name).unwrap_or(0.0);
+    columns.sort_by(|one, other| distinct(other).total_cmp(&distinct(one)));
+    columns
+}

@@ -1,0 +1,88 @@
+//! The list of all rules; each is a file below, or shares one with its twin.
+//!
+//! A new rule is a new file and a line in [`RULES`]. Causes stand before the resources that they fill, because findings of
+//! equal gain keep this order.
+
+mod accept_queue;
+mod cache_miss;
+mod checkpoint;
+mod commit_flush;
+mod connections;
+mod count_per_request;
+mod cpu_full;
+mod database_connections;
+mod dead_rows;
+mod deep_offset;
+mod delayed_ack;
+mod fixed_places;
+mod growing_responses;
+mod hot_row;
+mod idle_in_transaction;
+mod lock_wait;
+mod log_output;
+mod many_commits;
+mod many_statements;
+mod missing_index;
+mod one_thread;
+mod periodic_pauses;
+mod pool_exhausted;
+mod rate_limit;
+mod redis_command;
+mod redis_evictions;
+mod redis_round_trips;
+mod redis_thread;
+mod replica_behind;
+mod sort_mismatch;
+mod sqlite_wal;
+mod sqlite_writer;
+mod stale_statistics;
+mod syn_retransmit;
+mod transfer;
+mod two_populations;
+mod unseen;
+
+use crate::definition::Rule;
+
+/// Every rule: first those over the run alone, then those over observed sources.
+pub const RULES: &[Rule] = &[
+    delayed_ack::RULE,
+    rate_limit::RULE,
+    syn_retransmit::RULE,
+    connections::TLS,
+    connections::KEEP_ALIVE,
+    transfer::RULE,
+    growing_responses::RULE,
+    fixed_places::RULE,
+    periodic_pauses::RULE,
+    two_populations::RULE,
+    unseen::COMPRESSION,
+    unseen::SLOW_REPLICA,
+    unseen::TABLE_GROWTH,
+    missing_index::RULE,
+    count_per_request::RULE,
+    sort_mismatch::RULE,
+    deep_offset::RULE,
+    many_statements::RULE,
+    hot_row::RULE,
+    idle_in_transaction::RULE,
+    lock_wait::RULE,
+    stale_statistics::RULE,
+    dead_rows::RULE,
+    many_commits::RULE,
+    commit_flush::RULE,
+    checkpoint::RULE,
+    cache_miss::RULE,
+    database_connections::RULE,
+    replica_behind::RULE,
+    redis_command::RULE,
+    redis_round_trips::RULE,
+    redis_evictions::RULE,
+    redis_thread::RULE,
+    sqlite_writer::RULE,
+    sqlite_wal::RULE,
+    log_output::RULE,
+    accept_queue::RULE,
+    pool_exhausted::RULE,
+    one_thread::RULE,
+    cpu_full::RULE,
+];

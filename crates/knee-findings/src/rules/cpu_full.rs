@@ -1,0 +1,179 @@
+//! CPUs that are full: those of a process of the service, or of the whole machine.
+//!
+//! Needs figures of the machine or of a process. One full thread is `one_thread`.
+
+use knee_core::observation::SourceKind;
+
+use crate::bound;
+use crate::definition::{Checked, Draft, Rule};
+use crate::evidence::Evidence;
+use crate::figure::{number, percent};
+use crate::finding::{Gain, Remedy, Signal, Subject, SubjectKind, Unit};
+use crate::lack::Lack;
+use crate::watched::Watched;
+
+pub(super) const RULE: Rule = Rule {
+    code: "cpu_full",
+    finds: "CPUs that the service fills",
+    needs: "figures of the machine (`host`) or of a process (`pid`)",
+    limits: "a process uses 90 % of the CPUs that it can use, or all CPUs of the machine are 90 % busy; threads wait for a CPU 20 % of the time (PSI), or 20 % as long as they run; 5 % of the periods of a CPU limit are throttled",
+    source: "Within 15 % of the operational bound a resource counts as the limit; 90 % leaves room for what sampling misses.",
+    cause: "The work of the requests takes all CPU time: of the service, of its database on the same machine, or of the load generator beside them.",
+    remedy: "Make a request cheaper (profile the busiest process), or give it more CPUs. Load from another machine if the generator is here.",
+    explains: &[],
+    check,
+};
+
+const FULL: f64 = 0.9;
+const PRESSURE: f64 = 0.2;
+const WAITING: f64 = 0.2;
+const THROTTLED: f64 = 0.05;
+
+fn check(evidence: &Evidence<'_>) -> Checked {
+    let processes = evidence.sources(SourceKind::Process);
+    let hosts = evidence.sources(SourceKind::Host);
+    if processes.is_empty() && hosts.is_empty() {
+        return Err(Lack::of(
+            "figures of the machine or of a process (`--observe host`, `--observe pid:PID`)",
+        ));
+    }
+    let pressure = hosts.first().and_then(|host| host.per_second("host.pressure.cpu.some", ""));
+    let pressure = Signal::at_least(
+        "share of the time in which a thread waits for a CPU",
+        Unit::Share,
+        pressure,
+        PRESSURE,
+        "/proc/pressure/cpu",
+    );
+    let full: Vec<Draft> =
+        processes.iter().filter_map(|process| of_process(evidence, process, pressure.clone())).collect();
+    if !full.is_empty() {
+        return Ok(full);
+    }
+    Ok(hosts.iter().filter_map(|host| of_host(evidence, host, &processes, pressure.clone())).collect())
+}
+
+fn of_process(evidence: &Evidence<'_>, process: &Watched<'_>, pressure: Option<Signal>) -> Option<Draft> {
+    let allowed = bound::allowed_cpus(evidence, process)?;
+    let used = bound::both(process, "process.cpu.user", "process.cpu.system")?;
+    let share = used.per_second()? / allowed;
+    let full = Signal::at_least(
+        "CPU time, of the CPUs that the process can use",
+        Unit::Share,
+        Some(share),
+        FULL,
+        "/proc/PID/stat",
+    )?;
+    let waiting = process.rise("process.run_delay", "").map(|wait| wait.amount / used.amount);
+    let periods = process.rise("process.cgroup.cpu.periods", "");
+    let throttled = process.rise("process.cgroup.cpu.throttled", "").zip(periods);
+    let throttled = throttled.map(|(throttled, periods)| throttled.amount / periods.amount);
+    let signals = [
+        Some(full),
+        pressure,
+        Signal::at_least("wait for a CPU per CPU time", Unit::Share, waiting, WAITING, "/proc/PID/schedstat"),
+        Signal::at_least(
+            "share of periods in which the CPU limit stopped it",
+            Unit::Share,
+            throttled,
+            THROTTLED,
+            "cpu.stat",
+        ),
+    ];
+    Some(Draft {
+        subject: Subject::of(SubjectKind::Process, process.name(), Some(&process.source.name)),
+        statement: format!(
+            "{} uses {} of the {} CPUs that it can use",
+            process.source.name,
+            percent(share),
+            number(allowed)
+        ),
+        signals: signals.into_iter().flatten().collect(),
+        remedy: Remedy::advice("make a request cheaper: profile the process; or give it more CPUs"),
+        gain: doubled(evidence),
+    })
+}
+
+fn of_host(
+    evidence: &Evidence<'_>,
+    host: &Watched<'_>,
+    processes: &[Watched<'_>],
+    pressure: Option<Signal>,
+) -> Option<Draft> {
+    let busy = evidence.host_busy();
+    let full = Signal::at_least("share of all CPUs that is busy", Unit::Share, busy, FULL, "/proc/stat")?;
+    let cpus = host.most("host.cpus", "")?;
+    let used = |process: &Watched<'_>| {
+        let used = bound::both(process, "process.cpu.user", "process.cpu.system")?.per_second()?;
+        Some((process.name(), used))
+    };
+    let most = processes.iter().filter_map(used).max_by(|(_, one), (_, other)| one.total_cmp(other));
+    let most =
+        most.map_or(String::new(), |(name, used)| format!("; {name} uses {} of them", percent(used / cpus)));
+    Some(Draft {
+        subject: Subject::of(
+            SubjectKind::Resource,
+            format!("CPUs of {}", host.source.name),
+            Some(&host.source.name),
+        ),
+        statement: format!("all {} CPUs are {} busy{most}", number(cpus), percent(busy?)),
+        signals: [Some(full), pressure].into_iter().flatten().collect(),
+        remedy: Remedy::advice(
+            "make a request cheaper: profile the busiest process; or load from another machine",
+        ),
+        gain: doubled(evidence),
+    })
+}
+
+/// Twice the resource: at best twice the throughput.
+pub(super) fn doubled(evidence: &Evidence<'_>) -> Option<Gain> {
+    let now = evidence.throughput();
+    Gain::reaches(now, now.map(|now| 2.0 * now), "twice this resource, if the next one allows it")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Confidence;
+    use crate::testing::Scene;
+
+    fn busy(cpus: f64, pressure: f64) -> Scene {
+        let mut scene = Scene::steady();
+        let host = scene.host(4.0);
+        scene.busy_host(host, (cpus / 4.0 + 0.02_f64).min(1.0));
+        scene.counter(host, "host.pressure.cpu.some", "", pressure);
+        let process = scene.process("shop (pid 7)");
+        scene.counter(process, "process.cpu.user", "", cpus * 0.8);
+        scene.counter(process, "process.cpu.system", "", cpus * 0.2);
+        scene
+    }
+
+    #[test]
+    fn a_process_that_fills_four_cpus_is_found_and_named() {
+        let finding = busy(3.8, 0.6).found("cpu_full").unwrap();
+        assert_eq!(finding.confidence, Confidence::Likely);
+        assert_eq!(finding.statement, "shop (pid 7) uses 95 % of the 4 CPUs that it can use");
+        assert!((finding.gain.unwrap().share() - 0.5).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_limit_of_the_cgroup_is_what_the_process_can_use() {
+        let mut scene = busy(0.95, 0.05);
+        scene.gauge(1, "process.cgroup.cpu.limit", "", 1.0);
+        scene.counter(1, "process.cgroup.cpu.periods", "", 10.0);
+        scene.counter(1, "process.cgroup.cpu.throttled", "", 4.0);
+        assert_eq!(scene.found("cpu_full").unwrap().confidence, Confidence::Likely);
+    }
+
+    #[test]
+    fn a_machine_that_others_fill_is_found_as_a_machine() {
+        let mut scene = busy(1.0, 0.6);
+        scene.busy_host(0, 0.97);
+        let finding = scene.found("cpu_full").unwrap();
+        assert_eq!(finding.statement, "all 4 CPUs are 97 % busy; shop (pid 7) uses 25 % of them");
+    }
+
+    #[test]
+    fn half_busy_cpus_are_healthy_although_some_thread_always_waits() {
+        assert_eq!(busy(2.0, 0.4).found("cpu_full"), None);
+    }
+}

@@ -1,0 +1,87 @@
+//! Connections to the database that are opened for single requests.
+//!
+//! Needs a PostgreSQL server of version 14 or later.
+
+use knee_core::observation::SourceKind;
+
+use crate::definition::{Checked, Draft, Rule};
+use crate::evidence::Evidence;
+use crate::figure::number;
+use crate::finding::{Remedy, Signal, Subject, SubjectKind, Unit};
+use crate::lack::Lack;
+
+pub(super) const RULE: Rule = Rule {
+    code: "database_connections",
+    finds: "connections to the database that are opened again and again",
+    needs: "a PostgreSQL server of version 14 or later",
+    limits: "0.05 connections opened per response; half of the client backends are younger than 10 s",
+    source: "PostgreSQL forks a process for each connection, which takes it milliseconds; one in 20 requests already shows.",
+    cause: "The service has no pool, or its pool closes idle connections too early.",
+    remedy: "Keep connections in a pool in the service, or put a PgBouncer before the database.",
+    explains: &[],
+    check,
+};
+
+const PER_REQUEST: f64 = 0.05;
+const YOUNG: f64 = 0.5;
+
+fn check(evidence: &Evidence<'_>) -> Checked {
+    let mut counted = false;
+    let mut drafts = Vec::new();
+    for server in evidence.needed(SourceKind::Postgres)? {
+        let Some((_, sessions)) = server.rises("database.sessions").into_iter().next() else { continue };
+        counted = true;
+        let opened = evidence.per_request(sessions).filter(|opened| *opened >= PER_REQUEST);
+        let Some(opened) = opened else { continue };
+        let backends: f64 = server.means("activity.backends").iter().map(|(_, mean)| mean).sum();
+        let young = server.mean("activity.backends.young", "").map(|young| young / backends.max(1.0));
+        let signals = [
+            Signal::at_least(
+                "connections opened per response",
+                Unit::Count,
+                Some(opened),
+                PER_REQUEST,
+                "pg_stat_database",
+            ),
+            Signal::at_least(
+                "share of backends younger than 10 s",
+                Unit::Share,
+                young,
+                YOUNG,
+                "pg_stat_activity",
+            ),
+        ];
+        drafts.push(Draft {
+            subject: Subject::of(SubjectKind::Resource, server.name(), None),
+            statement: format!(
+                "the service opens {} connections to the database per response",
+                number(opened)
+            ),
+            signals: signals.into_iter().flatten().collect(),
+            remedy: Remedy::advice(
+                "keep connections in a pool in the service, or put a PgBouncer before the database",
+            ),
+            gain: None,
+        });
+    }
+    if counted { Ok(drafts) } else { Err(Lack::of("counts of sessions: PostgreSQL 14 and later have them")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Confidence;
+    use crate::testing::Scene;
+
+    #[test]
+    fn a_connection_per_request_is_found_and_a_pool_that_reconnects_now_and_then_is_not() {
+        let opened = |per_second, young| {
+            let mut scene = Scene::steady();
+            let server = scene.postgres();
+            scene.counter(server, "database.sessions", "shop", per_second);
+            scene.gauge(server, "activity.backends.young", "", young);
+            scene.found("database_connections")
+        };
+        assert_eq!(opened(1_000.0, 9.0).unwrap().confidence, Confidence::Likely);
+        assert_eq!(opened(2.0, 1.0), None);
+    }
+}

@@ -1,0 +1,117 @@
+//! Tables full of dead rows that statements must step over.
+//!
+//! Needs the statements of a PostgreSQL server. Only tables of expensive statements are looked at.
+
+use crate::definition::{Checked, Draft, Rule};
+use crate::evidence::Evidence;
+use crate::figure::{number, percent};
+use crate::finding::{Remedy, Signal, Subject, SubjectKind, Unit};
+use crate::query::{self, Query};
+use crate::watched::Watched;
+
+pub(super) const RULE: Rule = Rule {
+    code: "dead_rows",
+    finds: "dead rows that no vacuum removes",
+    needs: "a PostgreSQL server with pg_stat_statements",
+    limits: "a table with 1,000 dead rows has one for every 5 live ones; an expensive statement on it reads 50 blocks per row; a snapshot is older than 10,000 transactions. Two of them, or nothing",
+    source: "autovacuum begins at 20 % of dead rows (autovacuum_vacuum_scale_factor).",
+    cause: "Rows are updated and deleted faster than autovacuum removes them, it is off, or an old transaction forbids it.",
+    remedy: "Let autovacuum run more often on this table (autovacuum_vacuum_scale_factor), and end transactions that stay open.",
+    explains: &[],
+    check,
+};
+
+const DEAD_MIN: f64 = 1_000.0;
+const DEAD: f64 = 0.2;
+const BLOCKS_PER_ROW: f64 = 50.0;
+const AGE: f64 = 10_000.0;
+
+fn check(evidence: &Evidence<'_>) -> Checked {
+    let mut drafts: Vec<Draft> = Vec::new();
+    for (server, queries) in query::servers(evidence)? {
+        for query in query::heavy(&queries) {
+            for named in &query.statement.tables {
+                let draft = bloated(&server, query, named);
+                drafts.extend(draft.filter(|new| drafts.iter().all(|known| known.subject != new.subject)));
+            }
+        }
+    }
+    Ok(drafts)
+}
+
+fn bloated(server: &Watched<'_>, query: &Query<'_>, named: &str) -> Option<Draft> {
+    let table = query::table(server, named)?;
+    let dead = server.mean("table.dead_rows", table.name).filter(|dead| *dead >= DEAD_MIN)?;
+    let share = Signal::at_least(
+        "dead rows per live row",
+        Unit::Share,
+        Some(dead / table.live_rows.max(1.0)),
+        DEAD,
+        "pg_stat_user_tables",
+    )?;
+    let signals: Vec<Signal> = [
+        Some(share),
+        Signal::at_least(
+            "blocks read per row returned",
+            Unit::Count,
+            Some(query.blocks_per_row()),
+            BLOCKS_PER_ROW,
+            "pg_stat_statements",
+        ),
+        Signal::at_least(
+            "transactions since the oldest snapshot",
+            Unit::Count,
+            server.most("activity.xmin_age", ""),
+            AGE,
+            "pg_stat_activity",
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let off = server.text("setting", "autovacuum").is_some_and(|value| value == "off");
+    let remedy = if off {
+        Remedy::setting("PostgreSQL", "autovacuum", "on")
+    } else {
+        Remedy::advice(format!(
+            "run VACUUM {}, and lower autovacuum_vacuum_scale_factor of this table",
+            table.name
+        ))
+    };
+    (signals.len() >= 2).then(|| Draft {
+        subject: Subject::of(SubjectKind::Table, table.name, Some(&server.source.name)),
+        statement: format!(
+            "{} has {} dead rows ({} of its live ones), over which its statements step{}",
+            table.name,
+            number(dead),
+            percent(dead / table.live_rows.max(1.0)),
+            if off { "; autovacuum is off" } else { "" }
+        ),
+        signals,
+        remedy,
+        gain: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Remedy;
+    use crate::testing::{Costs, Scene};
+
+    #[test]
+    fn dead_rows_that_a_queue_leaves_behind_are_found_and_a_few_are_healthy() {
+        let mut scene = Scene::steady();
+        let server = scene.postgres();
+        let text = "SELECT id FROM jobs WHERE state = 'ready' ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED";
+        scene.statement(server, "2", text, &Costs { seconds: 0.003, blocks: 900.0, ..Costs::default() });
+        scene.table(server, "public.jobs", 5_000.0, [0.0, 0.0], [1_000.0, 1_000.0]);
+        assert_eq!(scene.found("dead_rows"), None);
+        scene.gauge(server, "table.dead_rows", "public.jobs", 90_000.0);
+        scene.text(server, "setting", "autovacuum", "off");
+        let finding = scene.found("dead_rows").unwrap();
+        assert_eq!(
+            finding.remedy,
+            Remedy::Setting { of: "PostgreSQL".into(), name: "autovacuum".into(), value: "on".into() }
+        );
+    }
+}

@@ -1,0 +1,157 @@
+//! Queueing at a fixed number of places: more users change nothing but the time that they wait.
+//!
+//! Needs a run whose load has several levels. Does not name the places; with a database observed, `pool_exhausted` does.
+
+use knee_core::plan::Executor;
+use knee_core::record::Point;
+use knee_core::schedule::Curve;
+use knee_core::unit::Nanos;
+
+use crate::definition::{Checked, Draft, Rule};
+use crate::evidence::{Evidence, answered};
+use crate::figure::{number, percent};
+use crate::finding::{Remedy, Signal, Subject, Unit};
+use crate::lack::Lack;
+use crate::rhythm::median;
+
+pub(super) const RULE: Rule = Rule {
+    code: "fixed_places",
+    finds: "a fixed number of places for which requests queue",
+    needs: "the run of one closed scenario whose virtual users grow threefold, with 4 whole intervals in the lower, middle and upper part",
+    limits: "from half of the users on, throughput grows by 5 % at most; the median response time grows at least 0.8 times as much as the users; the CPUs are busy to 70 % at most (if known)",
+    source: "Little's law: with a fixed number of busy places, throughput is places / service time, and the response time grows in proportion to the users.",
+    cause: "Something admits a fixed number of requests at a time: a pool of connections or workers, a semaphore, a lock.",
+    remedy: "Find the pool with this number of places; enlarge it if what lies behind it has capacity, or shorten how long a request holds its place.",
+    explains: &[],
+    check,
+};
+
+const PART_MIN: usize = 4;
+const RANGE: f64 = 3.0;
+const GROWTH: f64 = 0.05;
+const ELASTICITY: f64 = 0.8;
+const BUSY: f64 = 0.7;
+/// The lowest level must be this far from the plateau, or its response time contains waiting too.
+const UNFILLED: f64 = 0.7;
+
+/// Medians over a part of the levels.
+struct Part {
+    users: f64,
+    throughput: f64,
+    response: f64,
+}
+
+fn check(evidence: &Evidence<'_>) -> Checked {
+    let lack = || Lack::of("a closed load of several levels; `knee sweep` makes one");
+    let curve = curve(evidence).ok_or_else(lack)?;
+    let levels: Vec<(f64, &Point)> =
+        evidence.steady().into_iter().map(|point| (level(curve, point), point)).collect();
+    let most = levels.iter().map(|(users, _)| *users).fold(0.0, f64::max);
+    let part = |from: f64, to: f64| part(&levels, from * most, to * most);
+    let low = part(0.0, 1.0 / RANGE).ok_or_else(lack)?;
+    let middle = part(0.4, 0.6).ok_or_else(lack)?;
+    let high = part(0.8, 1.01).ok_or_else(lack)?;
+    let growth = high.throughput / middle.throughput - 1.0;
+    let elasticity = (high.response / middle.response).ln() / (high.users / middle.users).ln();
+    let is_flat = growth <= GROWTH && elasticity >= ELASTICITY && low.throughput < UNFILLED * high.throughput;
+    let busy = evidence.host_busy();
+    if !is_flat || busy.is_some_and(|busy| busy > BUSY) {
+        return Ok(Vec::new());
+    }
+    let places = (high.throughput * low.response).round().max(1.0);
+    let signals = [
+        Signal::at_most(
+            "growth of the throughput from half to all users",
+            Unit::Share,
+            Some(growth),
+            GROWTH,
+            "the run: responses per interval",
+        ),
+        Signal::at_least(
+            "growth of the median response time per growth of users",
+            Unit::Count,
+            Some(elasticity),
+            ELASTICITY,
+            "the run: response time",
+        ),
+        Signal::at_most("share of the CPUs that is busy", Unit::Share, busy, BUSY, "the machine"),
+    ];
+    Ok(vec![Draft {
+        subject: Subject::service(),
+        statement: format!(
+            "from {} users on, throughput stays at {}/s and users only wait longer: about {} places (CPUs {})",
+            number(middle.users),
+            number(high.throughput),
+            number(places),
+            busy.map_or("unknown".to_owned(), |busy| format!("{} busy", percent(busy)))
+        ),
+        signals: signals.into_iter().flatten().collect(),
+        remedy: Remedy::advice(format!(
+            "find the pool or lock with about {} places; enlarge it, or shorten how long a request holds its place",
+            number(places)
+        )),
+        gain: None,
+    }])
+}
+
+/// The virtual users over time, if one closed scenario is all of the load.
+fn curve<'a>(evidence: &Evidence<'a>) -> Option<&'a Curve> {
+    match evidence.run.head.plan.scenarios.as_slice() {
+        [only] => match &only.executor {
+            Executor::Closed { vus } if !vus.stages.is_empty() => Some(vus),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn level(curve: &Curve, point: &Point) -> f64 {
+    curve.at(point.from.saturating_add(Nanos(point.to.since(point.from).0 / 2)))
+}
+
+fn part(levels: &[(f64, &Point)], from: f64, to: f64) -> Option<Part> {
+    let inside = || levels.iter().filter(move |(users, _)| *users >= from && *users < to);
+    let of = |figure: fn(&Point) -> Option<f64>| {
+        let figures: Vec<f64> = inside().filter_map(|(_, point)| figure(point)).collect();
+        median(&figures).filter(|figure| figures.len() >= PART_MIN && *figure > 0.0)
+    };
+    let users: Vec<f64> = inside().map(|(users, _)| *users).collect();
+    Some(Part {
+        users: median(&users).filter(|users| *users > 0.0)?,
+        throughput: of(|point| point.per_second(answered(point)))?,
+        response: of(|point| Some(point.response?[0].as_secs_f64()))?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use knee_core::schedule::{Curve, Stage};
+    use knee_core::unit::Nanos;
+
+    use crate::testing::Scene;
+
+    fn ramp() -> Curve {
+        Curve { start: 0.0, stages: vec![Stage { duration: Nanos::from_secs(60), target: 120.0 }] }
+    }
+
+    /// `places` places of 10 ms each; users beyond them wait.
+    fn served(places: f64) -> Scene {
+        let users = |second: u64| 2.0 * (second as f64 + 0.5);
+        let rate = move |second| (users(second).min(places) / 0.01) as u64;
+        Scene::sized(60, rate, ramp(), move |sample, second, dice| {
+            sample.wait = 0.01 * (users(second) / places).max(1.0) * (0.95 + 0.1 * dice.share());
+        })
+    }
+
+    #[test]
+    fn places_are_counted_from_outside() {
+        let finding = served(45.0).found("fixed_places").unwrap();
+        assert!(finding.statement.contains("about 45 places"), "{}", finding.statement);
+    }
+
+    #[test]
+    fn a_service_that_serves_all_users_is_healthy_and_one_level_cannot_say() {
+        assert_eq!(served(1_000.0).found("fixed_places"), None);
+        assert!(Scene::steady().lacks("fixed_places").unwrap().contains("several levels"));
+    }
+}

@@ -1,0 +1,142 @@
+//! Statements that wait for locks of other transactions.
+//!
+//! Needs samples of a PostgreSQL server's activity. A lock on one row is `hot_row`.
+
+use knee_core::observation::SourceKind;
+
+use crate::definition::{Checked, Draft, Rule};
+use crate::evidence::Evidence;
+use crate::figure::percent;
+use crate::finding::{Gain, Remedy, Signal, Subject, SubjectKind, Unit};
+use crate::lack::Lack;
+use crate::share;
+use crate::watched::Watched;
+
+pub(super) const RULE: Rule = Rule {
+    code: "lock_wait",
+    finds: "statements that wait for locks",
+    needs: "a PostgreSQL server, with 50 samples of active backends",
+    limits: "10 % of the active backends wait for a lock; half of these have a known blocker; the CPUs are busy to 70 % at most; one deadlock",
+    source: "Below 10 % of the samples, lock waits change a mean response time less than runs differ.",
+    cause: "Transactions change the same rows, or hold locks for long: work of the service inside a transaction, DDL, SELECT FOR UPDATE without SKIP LOCKED.",
+    remedy: "Shorten transactions, take locks late and in one order, use SKIP LOCKED for queues.",
+    explains: &["pool_exhausted"],
+    check,
+};
+
+pub(super) const SHARE: f64 = 0.1;
+const KNOWN: f64 = 0.5;
+const BUSY: f64 = 0.7;
+
+/// The servers with enough samples of activity.
+pub(super) fn sampled<'s>(evidence: &'s Evidence<'_>) -> Result<Vec<Watched<'s>>, Lack> {
+    let mut servers = evidence.needed(SourceKind::Postgres)?;
+    servers.retain(|server| share::active(server).is_some());
+    if servers.is_empty() {
+        return Err(Lack::of(
+            "50 samples of active backends: the database was nearly idle, or the run is short",
+        ));
+    }
+    Ok(servers)
+}
+
+/// The statement that waits most and the one that blocks it, with the samples of the pair.
+pub(super) fn pair<'a>(server: &Watched<'a>) -> Option<(&'a str, &'a str, f64)> {
+    let blocked = server.rises("activity.blocked");
+    let (label, rise) = blocked.first()?;
+    let (waits, blocks) = label.split_once(" by ")?;
+    (rise.amount > 0.0).then_some((waits, blocks, rise.amount))
+}
+
+pub(super) fn is_lock(wait: &str) -> bool {
+    wait.starts_with("Lock:")
+}
+
+fn check(evidence: &Evidence<'_>) -> Checked {
+    let mut drafts = Vec::new();
+    for server in sampled(evidence)? {
+        let waiting = share::waiting(&server, is_lock).filter(|waiting| *waiting >= SHARE);
+        let Some(waiting) = waiting else { continue };
+        let all: f64 = server.rises("activity.blocked").iter().map(|(_, rise)| rise.amount).sum();
+        let known = share::active(&server).map(|active| all / (active * waiting));
+        let deadlocks: f64 = server.rises("database.deadlocks").iter().map(|(_, rise)| rise.amount).sum();
+        let text = |id: &str| server.text("statement.text", id).unwrap_or("an unknown statement");
+        let (subject, blocker) = pair(&server).map_or(("", String::new()), |(waits, blocks, _)| {
+            (text(waits), format!(", most of them for: {}", text(blocks)))
+        });
+        let signals = [
+            Signal::at_least(
+                "share of active backends that wait for a lock",
+                Unit::Share,
+                Some(waiting),
+                SHARE,
+                "pg_stat_activity",
+            ),
+            Signal::at_least(
+                "share of these with a known blocker",
+                Unit::Share,
+                known,
+                KNOWN,
+                "pg_blocking_pids",
+            ),
+            Signal::at_most(
+                "share of the CPUs that is busy",
+                Unit::Share,
+                evidence.host_busy(),
+                BUSY,
+                "the machine",
+            ),
+            Signal::at_least("deadlocks", Unit::Count, Some(deadlocks), 1.0, "pg_stat_database"),
+        ];
+        let name = if subject.is_empty() { server.name() } else { subject.to_owned() };
+        drafts.push(Draft {
+            subject: Subject::of(SubjectKind::Statement, name, Some(&server.source.name)),
+            statement: format!("{} of the active backends wait for locks{blocker}", percent(waiting)),
+            signals: signals.into_iter().flatten().collect(),
+            remedy: Remedy::advice(
+                "shorten the transactions that hold the locks, and take locks late and in one order",
+            ),
+            gain: waits_saved(evidence, &server, waiting),
+        });
+    }
+    Ok(drafts)
+}
+
+/// What waits of this share of the active backends cost per request: backends x share / throughput.
+pub(super) fn waits_saved(evidence: &Evidence<'_>, server: &Watched<'_>, waiting: f64) -> Option<Gain> {
+    let active = share::backends(server, "active")?;
+    let per_request = active * waiting / evidence.throughput()?;
+    Gain::saves(evidence.response_mean(), Some(per_request), "the time that backends wait, per request")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Confidence;
+    use crate::testing::Scene;
+
+    #[test]
+    fn backends_that_wait_for_locks_are_found_with_the_statement_that_blocks_them() {
+        let mut scene = Scene::steady();
+        let server = scene.postgres();
+        scene.counter(server, "activity.state", "active", 60.0);
+        scene.counter(server, "activity.wait", "Lock:relation", 40.0);
+        scene.counter(server, "activity.blocked", "1 by 9", 40.0);
+        scene.text(server, "statement.text", "9", "LOCK TABLE products");
+        let finding = scene.found("lock_wait").unwrap();
+        assert_eq!(finding.confidence, Confidence::Likely);
+        assert_eq!(
+            finding.statement,
+            "67 % of the active backends wait for locks, most of them for: LOCK TABLE products"
+        );
+    }
+
+    #[test]
+    fn a_lock_now_and_then_is_healthy_and_an_idle_server_cannot_say() {
+        let mut scene = Scene::steady();
+        let server = scene.postgres();
+        scene.counter(server, "activity.wait", "Lock:relation", 0.2);
+        assert_eq!(scene.found("lock_wait"), None);
+        scene.counter(server, "activity.state", "active", 0.1);
+        assert!(scene.lacks("lock_wait").unwrap().contains("nearly idle"));
+    }
+}

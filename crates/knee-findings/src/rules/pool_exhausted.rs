@@ -1,0 +1,135 @@
+//! Requests that queue for a connection of the pool, while the database could do more.
+//!
+//! Needs samples of a PostgreSQL server's backends by application.
+
+use knee_core::observation::SourceKind;
+
+use crate::definition::{Checked, Draft, Rule};
+use crate::evidence::Evidence;
+use crate::figure::{number, percent};
+use crate::finding::{Gain, Remedy, Signal, Subject, SubjectKind, Unit};
+use crate::lack::Lack;
+use crate::watched::Watched;
+
+pub(super) const RULE: Rule = Rule {
+    code: "pool_exhausted",
+    finds: "requests that wait for a connection of the service's pool",
+    needs: "a PostgreSQL server, with 10 samples of its backends by application",
+    limits: "all connections of an application are busy in 90 % of the samples, and their number does not change; the load has 1.5 times as many requests in flight; the CPUs are busy to 70 % at most",
+    source: "Little's law: with all of c connections busy, requests beyond c only wait.",
+    cause: "The pool is smaller than the concurrency that the service needs, or a connection is held longer than its statements take.",
+    remedy: "Hold a connection only while a statement runs; then enlarge the pool, up to about twice the CPUs of the database.",
+    explains: &["fixed_places"],
+    check,
+};
+
+const SAMPLES_MIN: usize = 10;
+const PINNED: f64 = 0.9;
+const IN_FLIGHT: f64 = 1.5;
+const BUSY: f64 = 0.7;
+
+fn check(evidence: &Evidence<'_>) -> Checked {
+    let servers = evidence.needed(SourceKind::Postgres)?;
+    let mut sampled = false;
+    let mut drafts = Vec::new();
+    for server in servers {
+        for (application, _) in server.means("activity.backends") {
+            let (all, busy) = (
+                server.levels("activity.backends", application),
+                server.levels("activity.backends.busy", application),
+            );
+            if all.len() < SAMPLES_MIN || busy.len() != all.len() {
+                continue;
+            }
+            sampled = true;
+            drafts.extend(exhausted(evidence, &server, application, &all, &busy));
+        }
+    }
+    if sampled { Ok(drafts) } else { Err(Lack::of("10 samples of the backends by application")) }
+}
+
+fn exhausted(
+    evidence: &Evidence<'_>,
+    server: &Watched<'_>,
+    application: &str,
+    all: &[f64],
+    busy: &[f64],
+) -> Option<Draft> {
+    let size = all.iter().copied().fold(0.0, f64::max);
+    let is_full = |(backends, busy): &(&f64, &f64)| **backends >= size && **busy >= size;
+    let full = all.iter().zip(busy).filter(is_full).count() as f64 / all.len() as f64;
+    let cpus = evidence.host_busy();
+    if size < 1.0 || full < PINNED || cpus.is_some_and(|busy| busy > BUSY) {
+        return None;
+    }
+    let (mean, throughput) = (evidence.response_mean()?, evidence.throughput()?);
+    let in_flight = mean * throughput;
+    let signals = [
+        Signal::at_least(
+            format!("share of samples with all {} connections busy", number(size)),
+            Unit::Share,
+            Some(full),
+            PINNED,
+            "pg_stat_activity",
+        ),
+        Signal::at_least(
+            "requests in flight per connection",
+            Unit::Count,
+            Some(in_flight / size),
+            IN_FLIGHT,
+            "the run: Little's law",
+        ),
+        Signal::at_most("share of the CPUs that is busy", Unit::Share, cpus, BUSY, "the machine"),
+    ];
+    let waiting = (in_flight - size) / throughput;
+    Some(Draft {
+        subject: Subject::of(
+            SubjectKind::Resource,
+            format!("pool of {application}"),
+            Some(&server.source.name),
+        ),
+        statement: format!(
+            "all {} connections of {application} are busy in {} of the samples while {} requests are in flight",
+            number(size),
+            percent(full),
+            number(in_flight)
+        ),
+        signals: signals.into_iter().flatten().collect(),
+        remedy: Remedy::advice(
+            "hold a connection only while a statement runs; then enlarge the pool of the service",
+        ),
+        gain: Gain::saves(Some(mean), Some(waiting), "the wait for a connection, by Little's law"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Confidence;
+    use crate::testing::Scene;
+
+    /// Two connections for 1,000 requests/s of 5 ms: five are in flight.
+    fn pool(size: f64, busy: f64) -> Scene {
+        let mut scene = Scene::steady();
+        let host = scene.host(4.0);
+        scene.busy_host(host, 0.4);
+        let server = scene.postgres();
+        scene.gauge(server, "activity.backends", "shop", size);
+        scene.gauge(server, "activity.backends.busy", "shop", busy);
+        scene
+    }
+
+    #[test]
+    fn two_busy_connections_for_five_requests_in_flight_are_too_few() {
+        let finding = pool(2.0, 2.0).found("pool_exhausted").unwrap();
+        assert_eq!(finding.confidence, Confidence::Strong);
+        assert!(finding.gain.unwrap().share() > 0.5);
+    }
+
+    #[test]
+    fn a_pool_with_room_is_healthy_and_so_is_one_before_a_database_that_is_busy() {
+        assert_eq!(pool(10.0, 2.0).found("pool_exhausted"), None);
+        let mut busy = pool(2.0, 2.0);
+        busy.busy_host(0, 0.95);
+        assert_eq!(busy.found("pool_exhausted"), None);
+    }
+}

@@ -1,0 +1,238 @@
+//! What holds for all rules together: order, texts, silence on healthy evidence, and no harm by any evidence.
+//!
+//! Tests of single rules are in their files.
+
+use std::fmt::Write as _;
+
+use knee_core::observation::{FigureUnit, Series, SeriesKind, SourceKind, Text};
+use knee_core::schedule::Curve;
+use knee_core::unit::Nanos;
+use knee_core::validity::note::NOTES;
+use knee_core::validity::{Validity, rule};
+use proptest::prelude::*;
+
+use crate::testing::{Costs, RATE, Scene};
+use crate::{Evidence, Gain, RULES, Remedy, examine};
+
+/// Everything observed, and nothing wrong.
+fn healthy() -> Scene {
+    let mut scene = Scene::steady();
+    scene.host(4.0);
+    scene.process("shop (pid 7)");
+    scene.postgres();
+    scene.redis();
+    scene.source(SourceKind::Sqlite, "news.db");
+    scene
+}
+
+#[test]
+fn a_healthy_service_has_no_finding_and_no_hint() {
+    let report = healthy().report();
+    assert_eq!(report.findings, []);
+    assert!(report.ran.len() >= 28, "{:?}", report.could_not_run);
+}
+
+#[test]
+fn healthy_loads_of_other_shapes_have_no_finding_either() {
+    let slow = Scene::sized(
+        30,
+        |_| 20,
+        Curve::constant(10.0),
+        |sample, _, dice| sample.wait = dice.exponential(0.5),
+    );
+    let mixed = Scene::with(|sample, _, dice| {
+        sample.endpoint = u32::from(dice.share() < 0.3);
+        sample.wait *= 1.0 + 9.0 * f64::from(sample.endpoint);
+        sample.body = 300 + (4_000.0 * dice.share()) as u64;
+    });
+    let failing = Scene::with(|sample, _, dice| {
+        if dice.share() < 0.02 {
+            sample.status = 500;
+        }
+    });
+    // Heavy-tailed: one in some thousand takes a hundred times as long.
+    let tailed = Scene::with(|sample, _, dice| sample.wait = 0.001 * dice.share().powf(-0.6));
+    let fast = Scene::with(|sample, _, dice| sample.wait = 0.000_05 + dice.exponential(0.000_02));
+    for (name, scene) in
+        [("slow", slow), ("mixed", mixed), ("failing", failing), ("tailed", tailed), ("fast", fast)]
+    {
+        assert_eq!(scene.report().findings, [], "{name}");
+    }
+}
+
+#[test]
+fn codes_are_unique_and_stand_for_nothing_else_in_reports() {
+    let mut codes: Vec<_> = RULES.iter().map(|rule| rule.code).collect();
+    codes.extend(rule::RULES.iter().map(|rule| rule.code));
+    codes.extend(NOTES.iter().map(|note| note.code));
+    let all = codes.len();
+    codes.sort_unstable();
+    codes.dedup();
+    assert_eq!(codes.len(), all);
+}
+
+#[test]
+fn every_rule_says_what_it_needs_its_limits_their_source_a_cause_and_a_remedy() {
+    for rule in RULES {
+        for sentence in [rule.source, rule.cause, rule.remedy] {
+            assert!(sentence.ends_with('.') && !sentence.contains("  "), "{}: {sentence}", rule.code);
+        }
+        for phrase in [rule.finds, rule.needs, rule.limits] {
+            assert!(!phrase.is_empty() && !phrase.ends_with('.'), "{}: {phrase}", rule.code);
+        }
+        for explained in rule.explains {
+            assert!(RULES.iter().any(|other| other.code == *explained), "{explained}");
+        }
+    }
+}
+
+#[test]
+fn nothing_found_says_which_rules_ran_and_what_the_others_lack() {
+    let report = Scene::steady().report();
+    assert_eq!(report.ran.len() + report.could_not_run.len(), RULES.len());
+    let lack = report.could_not_run.iter().find(|rule| rule.code == "missing_index").unwrap();
+    assert_eq!(lack.lacks, "a PostgreSQL server (`--observe postgres://...`)");
+}
+
+#[test]
+fn no_rule_runs_on_an_invalid_run() {
+    let mut scene = Scene::with(|sample, _, dice| sample.receive = 0.040 + 0.003 * dice.share());
+    assert!(!scene.report().findings.is_empty());
+    scene.run.validity.validity = Validity::Invalid;
+    let report = scene.report();
+    assert_eq!((report.findings.len(), report.could_not_run.len()), (0, RULES.len()));
+}
+
+/// A service with several defects: an N + 1, a missing index that costs most, and a hint from outside.
+fn several() -> Scene {
+    let mut scene = Scene::with(|sample, _, dice| {
+        sample.wait =
+            if dice.share() < 0.2 { 0.06 + dice.exponential(0.01) } else { 0.004 + dice.exponential(0.001) };
+    });
+    scene.host(4.0);
+    let server = scene.postgres();
+    let list = "SELECT id FROM tasks WHERE organization_id = $1 ORDER BY inserted_at DESC LIMIT 50";
+    let costs = Costs { per_request: 0.2, seconds: 0.055, rows: 50.0, blocks: 4_000.0, ..Costs::default() };
+    scene.statement(server, "2", list, &costs);
+    let scans = 0.2 * RATE as f64;
+    scene.table(server, "public.tasks", 240_000.0, [scans, scans * 240_000.0], [0.0, 0.0]);
+    let author = "SELECT name FROM authors WHERE id = $1";
+    scene.statement(server, "3", author, &Costs { per_request: 12.0, ..Costs::default() });
+    scene.table(server, "public.authors", 5_000.0, [0.0, 0.0], [12.0 * RATE as f64, 12.0 * RATE as f64]);
+    scene
+}
+
+#[test]
+fn the_finding_that_can_gain_most_stands_first_and_hints_stand_last() {
+    let report = several().report();
+    let codes: Vec<_> = report.findings.iter().map(|finding| (finding.code, finding.is_hint())).collect();
+    assert_eq!(codes, [("missing_index", false), ("many_statements", false), ("two_populations", true)]);
+    let Some(Gain::MeanResponse { from, to, .. }) = &report.findings[0].gain else { panic!() };
+    assert!(to < from);
+    let Remedy::Index { columns, .. } = &report.findings[0].remedy else { panic!() };
+    assert_eq!(columns, &["organization_id", "inserted_at DESC"]);
+}
+
+#[test]
+fn a_report_of_several_findings_is_as_recorded() {
+    let report = several().report();
+    let mut text = String::new();
+    for finding in &report.findings {
+        let _ = writeln!(text, "[{}] {} ({})", finding.code, finding.statement, finding.confidence.name());
+        for signal in &finding.evidence {
+            let _ = writeln!(
+                text,
+                "  {}: {:.3} {:?} ({})",
+                signal.what, signal.figure, signal.limit, signal.source
+            );
+        }
+        let _ = writeln!(text, "  {:?}", finding.remedy);
+        let share = finding.gain.as_ref().map(Gain::share);
+        let _ = writeln!(text, "  saves {:.2}", share.unwrap_or(0.0));
+    }
+    insta::assert_snapshot!(text);
+}
+
+fn name() -> impl Strategy<Value = String> {
+    let known = [
+        "statement.calls",
+        "statement.exec_time",
+        "statement.rows",
+        "statement.blocks.hit",
+        "table.live_rows",
+        "table.seq_scans",
+        "table.seq_rows",
+        "activity.samples",
+        "activity.state",
+        "activity.wait",
+        "activity.blocked",
+        "activity.backends",
+        "activity.backends.busy",
+        "database.commits",
+        "host.cpus",
+        "host.cpu.time",
+        "host.disk.busy",
+        "process.thread.cpu",
+        "process.cpu.user",
+        "process.cpu.system",
+        "redis.command.time",
+        "redis.command.calls",
+        "redis.cpu.main.user",
+        "redis.cpu.main.system",
+        "checkpoint.timed",
+        "sqlite.lock.samples",
+        "sqlite.lock.held",
+        "replication.replay_lag",
+    ];
+    prop::sample::select(known.to_vec()).prop_map(str::to_owned)
+}
+
+fn figure() -> impl Strategy<Value = f64> {
+    prop_oneof![any::<f64>(), 0.0f64..1e6, Just(0.0), Just(f64::NAN)]
+}
+
+fn series() -> impl Strategy<Value = Series> {
+    let label =
+        prop_oneof![Just(String::new()), Just("1".to_owned()), Just("active".to_owned()), "\\PC{0,12}"];
+    let points = prop::collection::vec((0u64..40_000, figure()), 0..12);
+    (0usize..7, name(), label, any::<bool>(), points).prop_map(|(source, name, label, counts, points)| {
+        Series {
+            source,
+            name,
+            label,
+            unit: FigureUnit::Count,
+            kind: if counts { SeriesKind::Counter } else { SeriesKind::Gauge },
+            points: points.into_iter().map(|(at, figure)| (Nanos::from_millis(at), figure)).collect(),
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// Evidence of any kind gives findings whose figures are finite and pass their limits, and never breaks a rule.
+    #[test]
+    fn any_evidence_gives_finite_figures_beyond_their_limits(
+        all in prop::collection::vec(series(), 0..60),
+        texts in prop::collection::vec((0usize..7, "\\PC{0,60}"), 0..4),
+    ) {
+        let mut scene = Scene::sized(8, |_| 40, Curve::constant(2.0), |_, _, _| {});
+        for kind in [
+            SourceKind::Host, SourceKind::Process, SourceKind::Postgres, SourceKind::Redis, SourceKind::Sqlite,
+            SourceKind::PgBouncer, SourceKind::Prometheus,
+        ] {
+            scene.source(kind, "any");
+        }
+        scene.observations.series = all;
+        let text = |(source, text): (usize, String)| Text { source, name: "statement.text".into(), label: "1".into(), text };
+        scene.observations.texts = texts.into_iter().map(text).collect();
+        let report = examine(&Evidence::of(&scene.run, &scene.observations));
+        for finding in &report.findings {
+            prop_assert!(!finding.evidence.is_empty() && !finding.statement.is_empty());
+            prop_assert!(finding.evidence.iter().all(|signal| signal.figure.is_finite()));
+            let share = finding.gain.as_ref().map_or(0.0, Gain::share);
+            prop_assert!((0.0..=1.0).contains(&share), "{share}");
+        }
+        prop_assert!(report.bounds.iter().all(|bound| bound.limit_per_s.is_finite() && bound.reached > 0.0));
+    }
+}

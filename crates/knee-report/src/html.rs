@@ -1,0 +1,32 @@
+//! Results as one HTML file each: a run, a sweep, a study, a comparison.
+//!
+//! Lays out the views that text and JSON show too, in the same words, and calculates nothing. A file needs no script,
+//! no network and no other file; its content policy allows none. Charts come from [`crate::chart`].
+
+mod data;
+
+mod document;
+
+mod forest;
+
+mod front;
+
+mod page;
+
+mod picture;
+
+mod raw;
+
+mod run;
+
+mod section;
+
+mod sweep;
+
+mod table;
+
+mod words;
+
+pub use document::{comparison, document, record_pair, study};
+pub use run::run;
+pub use sweep::sweep;

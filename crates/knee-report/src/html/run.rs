@@ -1,0 +1,86 @@
+//! A run as a page.
+//!
+//! The first screen answers; the sections below show what the answer rests on. Does not calculate; see [`crate::view`].
+
+mod about;
+
+mod distribution;
+
+mod first;
+
+mod over_time;
+
+mod requests;
+
+mod validity;
+
+use maud::{Markup, html};
+
+use super::data::Data;
+use super::page::Page;
+use super::section::Section;
+use crate::number::count;
+use crate::text::Style;
+use crate::text::times::{remark, scale};
+use crate::view::column::Columns;
+use crate::{View, json};
+
+/// Most columns of a chart over time.
+const COLUMNS_MAX: usize = 300;
+/// Most intervals in the data; a day of seconds would be some 80 MB.
+const INTERVALS_MAX: usize = 3_600;
+
+/// The page of a run. Of `style`, only the unit of times matters.
+pub fn run(view: &View, style: &Style) -> String {
+    let columns = Columns::of(&view.series, COLUMNS_MAX);
+    let page = Page {
+        front: first::front(view, &columns, style),
+        sections: sections(view, &columns, style),
+        data: data(view),
+    };
+    page.render()
+}
+
+fn sections(view: &View, columns: &Columns, style: &Style) -> Vec<Section> {
+    let mut sections = Vec::new();
+    let mut add = |id: &str, heading: &str, remark: String, body: Option<Markup>| {
+        sections.extend(body.map(|body| Section::new(id, heading, remark, body)));
+    };
+    let of_times = remark(view, scale(&view.total.response, style));
+    add("times", "Times", of_times, distribution::times(view, columns, style));
+    add("spectrum", "Percentile spectrum", distribution::SPECTRUM.to_owned(), distribution::spectrum(view));
+    add("throughput", "Throughput", String::new(), Some(throughput(view, columns)));
+    add("errors", "Errors", requests::blame(view), Some(requests::errors(view, columns)));
+    add("endpoints", "Endpoints", String::new(), requests::endpoints(view, style));
+    add("phases", "Phases", String::new(), distribution::phases(view, style));
+    add("validity", "Validity", String::new(), Some(validity::section(view)));
+    add("generator", "Load generator", String::new(), Some(validity::generator(view, columns, style)));
+    add("intervals", "Intervals", String::new(), over_time::table(view, style));
+    add("plan", "Plan and machine", String::new(), Some(about::section(view)));
+    sections
+}
+
+/// The summary, and requests over time.
+fn throughput(view: &View, columns: &Columns) -> Markup {
+    let charts = [over_time::throughput(view, columns), over_time::in_flight(view, columns)];
+    html! {
+        (about::summary(view))
+        (over_time::figures(&charts, view, columns))
+    }
+}
+
+fn data(view: &View) -> Data {
+    let intervals = view.series.len();
+    let whole = (intervals <= INTERVALS_MAX).then(|| {
+        let said = "This file contains the whole result as JSON, as `--output-format json` prints it.";
+        (json::render(view), said.to_owned())
+    });
+    let without_series = std::iter::once_with(|| {
+        let said = format!(
+            "This file contains the result as JSON without its {} intervals, which `--output-format json` prints.",
+            count(intervals as u64)
+        );
+        (json::without_series(view), said)
+    });
+    Data::first_that_fits(whole.into_iter().chain(without_series))
+}

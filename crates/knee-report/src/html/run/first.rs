@@ -1,0 +1,98 @@
+//! The first screen of a run.
+//!
+//! Its sentences are those of the text report. Does not judge: the validity is part of the run.
+
+use knee_core::validity::Validity;
+use maud::{Markup, html};
+
+use super::{distribution, over_time};
+use crate::View;
+use crate::chart::Chart;
+use crate::html::front::{Front, Tile, Trust};
+use crate::html::picture::figure;
+use crate::number::{Unit, rate};
+use crate::text::validity::{count, figures, meaning, reason_line, said};
+use crate::text::{Style, answer, plan};
+use crate::view::column::Columns;
+
+/// Figures that stand beside a valid result.
+const EVIDENCE_MAX: usize = 4;
+/// Heights of the two pictures, in pixels of a wide page.
+const TIMES: f64 = 190.0;
+const THROUGHPUT: f64 = 130.0;
+
+/// The first screen.
+pub(super) fn front(view: &View, columns: &Columns, style: &Style) -> Front {
+    Front {
+        kind: "Load test",
+        subject: view.head.title.clone(),
+        terms: plan::pieces(&view.head.plan),
+        answer: sentences(view, style.unit),
+        points: Vec::new(),
+        limits: Vec::new(),
+        trust: Some(trust(view, style.unit)),
+        tiles: tiles(view, style.unit),
+        picture: picture(view, columns),
+    }
+}
+
+/// The answer in a sentence; of a result that must not be used, the reason.
+fn sentences(view: &View, unit: Option<Unit>) -> Vec<String> {
+    let pieces = answer::pieces(view, unit);
+    if !pieces.is_empty() {
+        return vec![format!("{}.", pieces.join(", "))];
+    }
+    match reason_line(view) {
+        Some(reason) => vec![format!("Not to be used: {reason}.")],
+        None => vec!["No request was measured.".to_owned()],
+    }
+}
+
+fn trust(view: &View, unit: Option<Unit>) -> Trust {
+    let report = &view.validity;
+    let (validity, warnings) = (report.validity, report.warnings.len());
+    let reasons = report
+        .warnings
+        .iter()
+        .map(|warning| (format!("{}: {}", warning.validity.name(), said(warning)), warning.hint.clone()));
+    let mut evidence =
+        if validity == Validity::Valid { figures(&report.diagnostics, unit) } else { Vec::new() };
+    evidence.truncate(EVIDENCE_MAX);
+    Trust {
+        standing: validity.into(),
+        summary: format!("Validity: {}, {}{}", validity.name(), count(warnings), meaning(validity)),
+        reasons: reasons.collect(),
+        evidence,
+    }
+}
+
+fn tiles(view: &View, unit: Option<Unit>) -> Vec<Tile> {
+    if view.total.response.count == 0 {
+        return Vec::new();
+    }
+    let tile = |name: &str, figure: String, beside: String| Tile { name: name.to_owned(), figure, beside };
+    let mut tiles = Vec::new();
+    if let Some(achieved) = view.rate.achieved {
+        let offered = view.rate.offered.filter(|_| view.head.plan.is_open());
+        let beside = offered.map_or_else(String::new, |offered| format!("of {}/s offered", rate(offered)));
+        tiles.push(tile("Goodput", format!("{}/s", rate(achieved)), beside));
+    }
+    for (name, time) in answer::times(view, unit).into_iter().flatten() {
+        tiles.push(tile(&format!("Response time {name}"), time, String::new()));
+    }
+    let (share, numbers) = answer::failed(view);
+    tiles.push(tile("Not ok", share, numbers));
+    tiles
+}
+
+/// Times above throughput; of a run that is too short for them, its percentiles.
+fn picture(view: &View, columns: &Columns) -> Markup {
+    let over_time = over_time::response(view, columns).zip(over_time::throughput(view, columns));
+    let charts: Vec<Chart> = match over_time {
+        Some((times, throughput)) => {
+            vec![Chart { height: TIMES, ..times }, Chart { height: THROUGHPUT, ..throughput }]
+        }
+        None => distribution::chart(view).into_iter().collect(),
+    };
+    html! { @for chart in &charts { (figure(chart)) } }
+}

@@ -1,0 +1,242 @@
+//! A sweep as a page: the capacity and what bounds it, the curve, the steps.
+//!
+//! Lays out a [`SweepView`] with its sentences. Does not judge steps and does not find the capacity.
+
+use knee_study::sweep::rule::Outcome;
+use maud::{Markup, html};
+
+use super::data::Data;
+use super::front::{Front, Trust};
+use super::page::Page;
+use super::picture::figure;
+use super::section::Section;
+use super::table::{Table, cell, number as of_number, words as of_words};
+use super::words;
+use crate::chart::{Axis, Band, Chart, Dot, Line, Shape, Stroke, Tone};
+use crate::number::{self, level};
+use crate::study::{day, machine, program};
+use crate::sweep::curve::{self, Curve};
+use crate::sweep::{Remark, SweepView, cpu_sentences, json, text, word};
+use crate::text::Style;
+use crate::text::validity::{count, meaning};
+
+/// The page of a sweep. Of `style`, only the unit of times matters.
+pub fn sweep(view: &SweepView<'_>, style: &Style) -> String {
+    let page =
+        Page { front: front(view), sections: sections(view, style), data: Data::whole(json::render(view)) };
+    page.render()
+}
+
+fn front(view: &SweepView<'_>) -> Front {
+    let summary =
+        format!("Validity: {}, {}{}", view.state.name(), count(view.reasons.len()), meaning(view.state));
+    Front {
+        kind: "Sweep",
+        subject: view.about.title.clone(),
+        terms: view.terms.clone(),
+        answer: vec![view.headline.clone()],
+        points: Vec::new(),
+        limits: view.report.cpu.as_ref().map_or_else(Vec::new, cpu_sentences),
+        trust: Some(Trust {
+            standing: view.state.into(),
+            summary,
+            reasons: view.reasons.iter().map(|reason| (reason.clone(), String::new())).collect(),
+            evidence: Vec::new(),
+        }),
+        tiles: Vec::new(),
+        picture: html! { (picture(&view.curve)) (findings(view)) },
+    }
+}
+
+fn findings(view: &SweepView<'_>) -> Markup {
+    html! {
+        dl.facts {
+            @for one in &view.findings {
+                dt { (one.name) }
+                dd {
+                    strong { (words::text(&one.value)) }
+                    @if !one.remark.is_empty() { span.aside { (words::text(&one.remark)) } }
+                }
+            }
+        }
+    }
+}
+
+fn sections(view: &SweepView<'_>, style: &Style) -> Vec<Section> {
+    let mut sections = vec![Section::new("steps", "Steps", "", steps(view, style))];
+    sections.extend(view.remarks.iter().map(remark));
+    sections.push(Section::new("validity", "Validity", "", validity(view)));
+    sections.push(Section::new("next", "Next", "", list(&view.next)));
+    sections.push(Section::new("machine", "Machine", "", about(view)));
+    sections
+}
+
+fn remark(remark: &Remark) -> Section {
+    Section::new(
+        &remark.heading.to_ascii_lowercase().replace(' ', "-"),
+        remark.heading,
+        "",
+        list(&remark.sentences),
+    )
+}
+
+fn list(sentences: &[String]) -> Markup {
+    html! { ul { @for sentence in sentences { li { (words::text(sentence)) } } } }
+}
+
+fn steps(view: &SweepView<'_>, style: &Style) -> Markup {
+    let columns = [
+        of_number("step"),
+        of_words("purpose"),
+        of_number(view.curve.unit),
+        of_number("goodput/s"),
+        of_number("p50"),
+        of_number(view.tail),
+        of_number("failed"),
+        of_number("in flight"),
+        of_words("result"),
+        of_words("why"),
+    ];
+    let mut table = Table::new("Steps of the sweep", columns);
+    for row in &view.rows {
+        table.rows.push(vec![
+            cell(row.number.to_string()),
+            cell(row.purpose.name()),
+            cell(&row.level),
+            cell(&row.goodput),
+            cell(text::time(row.p50, style.unit)),
+            cell(text::time(row.tail, style.unit)),
+            cell(&row.failed),
+            cell(&row.in_flight),
+            cell(word(row.outcome)),
+            html! { div.wide-cell { (words::text(&row.why)) } },
+        ]);
+    }
+    table.markup()
+}
+
+fn validity(view: &SweepView<'_>) -> Markup {
+    html! {
+        p { strong { (view.state.name()) } ", " (count(view.reasons.len())) (meaning(view.state)) "." }
+        (list(&view.reasons))
+        @if view.about.co_located == Some(true) { p.note { (text::CO_LOCATED) } }
+    }
+}
+
+fn about(view: &SweepView<'_>) -> Markup {
+    let about = view.about;
+    let fact = |name: &str, text: &str| html! { dt { (name) } dd { (words::text(text)) } };
+    html! {
+        dl.facts {
+            (fact("Target", &about.title))
+            (fact("Settings", &view.terms.join(", ")))
+            (fact("Started", &day(about.started)))
+            (fact("Program", &program(&about.build)))
+            (fact("Machine", &machine(&about.machine)))
+        }
+    }
+}
+
+/// Response time above, goodput below, over the same levels and with the same bands.
+fn picture(curve: &Curve) -> Markup {
+    let Some(levels) = curve.levels() else {
+        return html! { p.note { "There are too few steps for a curve." } };
+    };
+    let charts = [response(curve, levels), Some(goodput(curve, levels))];
+    html! { @for chart in charts.iter().flatten() { (figure(chart)) } }
+}
+
+/// Heights of the two charts, in pixels of a wide page.
+const HEIGHT_ABOVE: f64 = 240.0;
+const HEIGHT_BELOW: f64 = 170.0;
+
+fn response(curve: &Curve, levels: (f64, f64)) -> Option<Chart> {
+    let (least, most) = curve.times()?;
+    let name = format!("Response time over {}", curve.unit);
+    let description = format!(
+        "p50 and {} from {} to {}; dots are steps.",
+        curve.tail,
+        number::time(least * 1e9, None),
+        number::time(most * 1e9, None)
+    );
+    let kinds: [(&str, Tone, Stroke, Time); 2] = [
+        (curve.tail, Tone::Orange, Stroke::Dashed, |dot| dot.tail),
+        ("p50", Tone::Blue, Stroke::Solid, |dot| dot.p50),
+    ];
+    let lines = kinds.iter().map(|(name, tone, stroke, time)| line(curve, name, (*tone, *stroke), *time));
+    let dots = kinds.iter().flat_map(|(name, tone, _, time)| dots_of_times(curve, name, *tone, *time));
+    let y = Axis::times("by powers of ten", least * 1e9, most * 1e9);
+    let x = Axis { name: String::new(), ..axis(curve, levels) };
+    let chart = Chart::of_lines(&name, &description, x, y, lines.collect());
+    Some(Chart { bands: bands(curve, true), dots: dots.collect(), height: HEIGHT_ABOVE, ..chart })
+}
+
+/// A time of a step, in seconds.
+type Time = fn(&curve::Dot) -> Option<f64>;
+
+fn line(curve: &Curve, name: &str, (tone, stroke): (Tone, Stroke), time: Time) -> Line {
+    let valid = curve.dots.iter().filter(|dot| dot.outcome != Outcome::Void);
+    let points = valid.filter_map(|dot| Some(Some((dot.level, time(dot).filter(|time| *time > 0.0)? * 1e9))));
+    Line::new(name, tone, stroke, points.collect())
+}
+
+fn dots_of_times(curve: &Curve, name: &str, tone: Tone, time: Time) -> Vec<Dot> {
+    let known = curve.dots.iter().filter_map(|dot| Some((dot, time(dot).filter(|time| *time > 0.0)?)));
+    let shown = known.map(|(dot, time)| Dot {
+        at: (dot.level, time * 1e9),
+        tone,
+        shape: if dot.outcome == Outcome::Void { Shape::Ring } else { Shape::Disc },
+        text: format!("{name} {} at {} {}", number::time(time * 1e9, None), level(dot.level), curve.unit),
+    });
+    shown.collect()
+}
+
+fn goodput(curve: &Curve, levels: (f64, f64)) -> Chart {
+    let most = curve.dots.iter().map(|dot| dot.goodput).fold(0.0, f64::max);
+    let name = format!("Goodput over {}", curve.unit);
+    let description =
+        format!("Highest goodput {} {}. Disc: pass, cross: fail, ring: void.", level(most), curve.rate_unit);
+    let dots = curve.dots.iter().map(|dot| {
+        let (shape, tone) = match dot.outcome {
+            Outcome::Pass => (Shape::Disc, Tone::Green),
+            Outcome::Fail => (Shape::Cross, Tone::Orange),
+            Outcome::Void => (Shape::Ring, Tone::Grey),
+        };
+        let text = format!(
+            "{}: {} {} at {} {}",
+            word(dot.outcome),
+            level(dot.goodput),
+            curve.rate_unit,
+            level(dot.level),
+            curve.unit
+        );
+        Dot { at: (dot.level, dot.goodput), tone, shape, text }
+    });
+    let y = Axis::amounts(&format!("{}; disc: pass, cross: fail, ring: void", curve.rate_unit), most);
+    let chart = Chart::of_lines(&name, &description, axis(curve, levels), y, Vec::new());
+    Chart { bands: bands(curve, false), dots: dots.collect(), height: HEIGHT_BELOW, ..chart }
+}
+
+fn axis(curve: &Curve, levels: (f64, f64)) -> Axis {
+    Axis::levels(curve.unit, levels, curve.log_levels)
+}
+
+/// Knee, capacity and breaking point; named in one of two charts.
+fn bands(curve: &Curve, named: bool) -> Vec<Band> {
+    let band = |mark: &curve::Mark| Band {
+        from: mark.interval.low,
+        to: mark.interval.high,
+        tone: match mark.letter {
+            'K' => Tone::Sky,
+            'C' => Tone::Green,
+            _ => Tone::Purple,
+        },
+        name: if named {
+            format!("{} {} to {}", mark.name, level(mark.interval.low), level(mark.interval.high))
+        } else {
+            String::new()
+        },
+        barred: named,
+    };
+    curve.marks.iter().map(band).collect()
+}

@@ -1,0 +1,157 @@
+//! What stops the service: findings with their figures beside the limits, and what to change.
+//!
+//! Shows nothing if nothing was found, and ten lines at most unless all findings are asked for. Does not judge.
+
+use knee_findings::{Bound, Finding, Gain, Limit, Remedy, Report, Signal, Unit};
+
+use super::ink::{Tone, wrap, wrap_words};
+use super::style::{Style, heading};
+use crate::clean;
+use crate::number::{bytes, level, percent, time};
+
+/// Most lines of the short form, the heading included.
+const LINES_MAX: usize = 10;
+
+/// Most characters of the name of a subject.
+const NAME_MAX: usize = 300;
+
+/// The section; nothing if nothing was found and not everything was asked for.
+pub fn lines(report: &Report, style: &Style) -> Vec<String> {
+    if style.all_findings { all(report, style) } else { short(report, style) }
+}
+
+/// The first finding, and of the others as many first lines as fit.
+fn short(report: &Report, style: &Style) -> Vec<String> {
+    let Some((first, others)) = report.findings.split_first() else { return Vec::new() };
+    // One line is the heading, and one says where there is more.
+    let room = LINES_MAX - 2;
+    let (head, mut change) = (headline(first, style), remedy(first, style));
+    change.extend(gain(first, style));
+    let most = room.saturating_sub(head.len() + change.len()).max(1);
+    let mut body = [head, evidence_within(first, most, style), change].concat();
+    body.truncate(room);
+    let mut left = others.len();
+    for other in others {
+        let next = headline(other, style);
+        if body.len() + next.len() > room {
+            break;
+        }
+        body.extend(next);
+        left -= 1;
+    }
+    let hint = if left > 0 {
+        format!("{left} more: `knee report --all-findings`")
+    } else {
+        format!("`knee explain {}` has the limits", first.code)
+    };
+    let mut lines = vec![heading("What stops it", "", style)];
+    lines.extend(body);
+    lines.push(style.palette.paint(Tone::Faint, &format!("  {hint}")));
+    lines
+}
+
+/// Every finding with all of its evidence, the bounds of resources, and what could not be looked for.
+fn all(report: &Report, style: &Style) -> Vec<String> {
+    let mut lines = vec![heading("What stops it", "", style)];
+    for finding in &report.findings {
+        lines.extend(headline(finding, style));
+        lines.extend(subject(finding, style));
+        lines.extend(evidence(finding, style));
+        lines.extend(remedy(finding, style));
+        lines.extend(gain(finding, style));
+    }
+    if report.findings.is_empty() {
+        lines.push("  nothing found".to_owned());
+    }
+    lines.extend(report.bounds.iter().flat_map(|bound| bound_lines(bound, style)));
+    lines.extend(wrap("  Rules that ran: ", report.ran.iter().copied(), ", ", style.width));
+    for rule in &report.could_not_run {
+        let text = format!("{} could not run: it needs {}", rule.code, clean::line(&rule.lacks));
+        lines.extend(wrap_words("  ", &text, style.width));
+    }
+    lines
+}
+
+fn headline(finding: &Finding, style: &Style) -> Vec<String> {
+    let first = if finding.is_hint() { "  hint: " } else { "  " };
+    let text = format!("{} [{}]", clean::line(&finding.statement), finding.code);
+    let tone = if finding.is_hint() { Tone::Plain } else { Tone::Warn };
+    let lines = wrap_words(first, &text, style.width);
+    lines.iter().map(|line| style.palette.paint(tone, line)).collect()
+}
+
+fn subject(finding: &Finding, style: &Style) -> Vec<String> {
+    let name: String = finding.subject.name.chars().take(NAME_MAX).collect();
+    let source = finding.subject.source.iter().map(|source| format!(" ({})", clean::line(source)));
+    let text = format!("{}{}", clean::line(&name), source.collect::<String>());
+    wrap_words("    of: ", &text, style.width)
+}
+
+fn evidence(finding: &Finding, style: &Style) -> Vec<String> {
+    let pieces: Vec<String> = finding.evidence.iter().map(|signal| said(signal, style)).collect();
+    wrap_words("    ", &pieces.join("; "), style.width)
+}
+
+/// As many signals as fit into so many lines, but at least the first.
+fn evidence_within(finding: &Finding, most: usize, style: &Style) -> Vec<String> {
+    let mut shown = finding.clone();
+    loop {
+        let lines = evidence(&shown, style);
+        if lines.len() <= most || shown.evidence.len() < 2 {
+            return lines;
+        }
+        shown.evidence.pop();
+    }
+}
+
+/// `rows per sequential scan 240,000 (limit 10,000)`.
+fn said(signal: &Signal, style: &Style) -> String {
+    let (Limit::AtLeast(limit) | Limit::AtMost(limit)) = signal.limit;
+    let figure = |value| figure(value, signal.unit, style);
+    format!("{} {} (limit {})", clean::line(&signal.what), figure(signal.figure), figure(limit))
+}
+
+fn figure(value: f64, unit: Unit, style: &Style) -> String {
+    match unit {
+        Unit::Count => level(value),
+        Unit::Seconds => time(value * 1e9, style.unit),
+        Unit::Bytes => bytes(value),
+        Unit::Share => percent(value),
+    }
+}
+
+fn remedy(finding: &Finding, style: &Style) -> Vec<String> {
+    let text = match &finding.remedy {
+        Remedy::Index { table, columns } => format!("an index on {table} ({})", columns.join(", ")),
+        Remedy::Setting { of, name, value } => format!("{of}: set {name} to {value}"),
+        Remedy::Environment { name, value } => format!("set the variable {name}={value} for the service"),
+        Remedy::Advice { text } => text.clone(),
+    };
+    wrap_words("    remedy: ", &clean::line(&text), style.width)
+}
+
+fn gain(finding: &Finding, style: &Style) -> Vec<String> {
+    let text = match &finding.gain {
+        None => return Vec::new(),
+        Some(Gain::MeanResponse { from, to, bound }) => {
+            let (from, to) = (time(from * 1e9, style.unit), time(to * 1e9, style.unit));
+            format!("mean response time {from} to {to}: {bound}")
+        }
+        Some(Gain::Throughput { from, to, bound }) => {
+            format!("throughput {}/s to {}/s: {bound}", level(*from), level(*to))
+        }
+    };
+    wrap_words("    at most: ", &clean::line(&text), style.width)
+}
+
+fn bound_lines(bound: &Bound, style: &Style) -> Vec<String> {
+    let confirmed = if bound.is_confirmed() { ": this is the limit" } else { "" };
+    let text = format!(
+        "{}: {} per response allow {}/s, {} reached{confirmed}",
+        clean::line(&bound.resource),
+        time(bound.demand_s * 1e9, style.unit),
+        level(bound.limit_per_s),
+        percent(bound.reached)
+    );
+    wrap_words("  Bound: ", &text, style.width)
+}

@@ -1,0 +1,374 @@
+//! Pages as people and browsers get them: what they say, how they are built, and what cannot get into them.
+
+use std::fs;
+use std::path::Path;
+
+use knee_core::outcome::Fault;
+use knee_core::plan::Endpoint;
+use knee_core::record::Run;
+use knee_core::validity::{Validity, Warning};
+use knee_report::clean::is_hostile;
+use knee_report::text::{self, Style};
+use knee_report::{View, html, json};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::fixture;
+use super::page::{Element, Page};
+
+/// Bytes of a page without its data.
+const BYTES_MAX: usize = 300_000;
+
+fn of_run(run: &Run) -> String {
+    html::run(&View::of(run), &Style::default())
+}
+
+/// Every kind of page.
+fn pages() -> Vec<(String, String)> {
+    let runs = fixture::all().into_iter().map(|(name, run)| (name.to_owned(), of_run(&run)));
+    runs.chain(super::sweep::pages()).chain(super::study::pages()).collect()
+}
+
+/// A page without the element that holds its data.
+fn without_data(page: &str) -> &str {
+    page.split_once("<script").map_or(page, |(before, _)| before)
+}
+
+/// A text with single spaces.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn every_page_is_well_formed_and_complete_without_script_and_network() {
+    for (name, html) in pages() {
+        let page = Page::read(&html);
+        assert_eq!(page.faults, [""; 0], "{name}");
+        assert!(
+            html.starts_with("<!DOCTYPE html><html lang=\"en\">") && html.ends_with("</html>\n"),
+            "{name}"
+        );
+        let scripts = page.all("script");
+        assert!(
+            scripts.iter().all(|one| one.get("type") == Some("application/json")),
+            "{name}: nothing runs"
+        );
+        for forbidden in
+            ["img", "link", "iframe", "object", "embed", "form", "base", "video", "audio", "image", "use"]
+        {
+            assert!(page.all(forbidden).is_empty(), "{name}: <{forbidden}>");
+        }
+        for Element { attributes, .. } in &page.elements {
+            for (attribute, value) in attributes {
+                assert!(!attribute.starts_with("on"), "{name}: {attribute}");
+                let is_address =
+                    matches!(attribute.as_str(), "href" | "src" | "action" | "xlink:href" | "style");
+                assert!(!is_address || value.starts_with('#'), "{name}: {attribute}={value}");
+                let is_quoted = matches!(attribute.as_str(), "aria-label" | "xmlns");
+                assert!(is_quoted || !value.contains("://"), "{name}: {attribute}={value}");
+            }
+        }
+        assert!(
+            !page.all("style").iter().any(|one| one.text.contains("url(") || one.text.contains("@import"))
+        );
+    }
+}
+
+#[test]
+fn a_browser_loads_and_runs_nothing_for_a_page() {
+    for (name, html) in pages() {
+        let page = Page::read(&html);
+        let policy =
+            page.all("meta").into_iter().find(|one| one.get("http-equiv") == Some("Content-Security-Policy"));
+        let policy = policy.unwrap().get("content").unwrap();
+        assert!(
+            policy.starts_with("default-src 'none'; style-src 'unsafe-inline'; img-src data:"),
+            "{name}: {policy}"
+        );
+        assert!(!policy.contains("script-src") && !policy.contains("connect-src"), "{name}: {policy}");
+    }
+}
+
+#[test]
+fn headings_are_in_order_places_are_unique_and_every_link_has_one() {
+    for (name, html) in pages() {
+        let page = Page::read(&html);
+        let levels: Vec<u32> = page.headings().iter().map(|(level, _)| *level).collect();
+        assert_eq!(levels.iter().filter(|level| **level == 1).count(), 1, "{name}");
+        assert_eq!(levels.first(), Some(&1), "{name}");
+        assert!(levels.windows(2).all(|pair| pair[1] <= pair[0] + 1), "{name}: {levels:?}");
+        let mut places: Vec<&str> = page.elements.iter().filter_map(|one| one.get("id")).collect();
+        let links = page.all("a").into_iter().filter_map(|one| one.get("href"));
+        for link in links {
+            assert!(places.contains(&link.trim_start_matches('#')), "{name}: {link}");
+        }
+        places.sort_unstable();
+        let all = places.len();
+        places.dedup();
+        assert_eq!(places.len(), all, "{name}: {places:?}");
+    }
+}
+
+#[test]
+fn tables_have_captions_and_scopes_and_pictures_are_described() {
+    for (name, html) in pages() {
+        let page = Page::read(&html);
+        assert_eq!(page.all("table").len(), page.all("caption").len(), "{name}");
+        assert!(page.all("th").iter().all(|one| matches!(one.get("scope"), Some("row" | "col"))), "{name}");
+        for svg in page.all("svg") {
+            let hidden = svg.get("aria-hidden") == Some("true");
+            assert!(hidden || svg.get("role") == Some("img"), "{name}: {svg:?}");
+        }
+        let pictures = page.all("svg").into_iter().filter(|one| one.get("role") == Some("img")).count();
+        assert_eq!(page.all("desc").len(), pictures, "{name}");
+    }
+}
+
+#[test]
+fn the_first_sentences_of_a_run_are_those_of_the_terminal() {
+    let style = Style { width: 4_000, ..Style::default() };
+    for (name, run) in fixture::all() {
+        let view = View::of(&run);
+        let (text, page) = (text::render(&view, &style), Page::read(&of_run(&run)));
+        let answer = page.of_class("answer")[0].text.trim_end_matches('.');
+        let shown = answer.strip_prefix("Not to be used: ").unwrap_or(answer);
+        let measured = view.total.response.count > 0;
+        assert!(!measured || text.lines().any(|line| line == shown), "{name}: {answer}\n{text}");
+        let invalid = view.validity.validity == Validity::Invalid;
+        assert_eq!(answer.starts_with("Not to be used: "), invalid && measured, "{name}");
+        let validity = text.lines().find(|line| line.starts_with("Validity: ")).unwrap();
+        assert!(flat(&page.of_class("verdict")[0].text).ends_with(validity), "{name}: {validity}");
+        for warning in &view.validity.warnings {
+            let said = format!("{}: {}", warning.validity.name(), knee_report::clean::line(&warning.message));
+            assert!(
+                page.of_class("trust")[0].text.contains(&said) || view.validity.warnings.len() > 3,
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_run_shows_what_its_answer_rests_on() {
+    let page = Page::read(&of_run(&fixture::overload()));
+    let headings: Vec<&str> =
+        page.headings().into_iter().filter(|(level, _)| *level == 2).map(|one| one.1).collect();
+    assert_eq!(
+        headings,
+        [
+            "Times",
+            "Percentile spectrum",
+            "Throughput",
+            "Errors",
+            "Phases",
+            "Validity",
+            "Load generator",
+            "Intervals",
+            "Plan and machine",
+            "Raw data"
+        ]
+    );
+    let names: Vec<&str> = page.all("strong").iter().map(|one| one.text.as_str()).collect();
+    for chart in [
+        "Response time over time",
+        "Throughput over time",
+        "Response time and service time over time",
+        "Percentiles of response time and service time",
+        "Failed requests over time",
+        "CPU use over time",
+    ] {
+        assert!(names.contains(&chart), "{chart} is missing: {names:?}");
+    }
+    let tiles: Vec<String> = page.of_class("tile").iter().map(|tile| flat(&tile.text)).collect();
+    assert_eq!(tiles.len(), 4, "{tiles:?}");
+    let meaning = page.of_class("facts").iter().any(|one| one.text.contains("Remedy"));
+    assert!(meaning, "a warning says what it means");
+}
+
+#[test]
+fn a_run_that_is_too_short_for_a_course_says_so_and_has_a_page_all_the_same() {
+    let page = Page::read(&of_run(&fixture::small_closed()));
+    assert!(
+        page.of_class("note")
+            .iter()
+            .any(|one| one.text.starts_with("The run is too short for figures over time"))
+    );
+    let page = Page::read(&of_run(&fixture::empty()));
+    assert_eq!(page.of_class("answer")[0].text, "No request was measured.");
+    assert!(page.of_class("tile").is_empty());
+}
+
+#[test]
+fn the_data_of_a_page_is_the_json_document() {
+    for (name, run) in fixture::all() {
+        let page = Page::read(&of_run(&run));
+        let data = page.all("script")[0];
+        assert_eq!((data.get("id"), data.get("type")), (Some("knee-data"), Some("application/json")));
+        let within: Value = serde_json::from_str(&data.text).unwrap();
+        let document: Value = serde_json::from_str(&json::render(&View::of(&run))).unwrap();
+        assert_eq!(within, document, "{name}");
+    }
+}
+
+#[test]
+fn a_page_is_small_and_says_what_it_leaves_out() {
+    for (name, html) in pages() {
+        let bytes = without_data(&html).len();
+        assert!(bytes < BYTES_MAX, "{name}: {bytes} bytes");
+    }
+    let mut run = fixture::overload();
+    let series = run.series.clone();
+    run.series = series.iter().cycle().take(86_400).cloned().collect();
+    for (second, point) in run.series.iter_mut().enumerate() {
+        point.from = knee_core::unit::Nanos::from_secs(second as u64);
+        point.to = knee_core::unit::Nanos::from_secs(second as u64 + 1);
+    }
+    let html = of_run(&run);
+    assert!(html.len() < BYTES_MAX, "{} bytes for a day", html.len());
+    let page = Page::read(&html);
+    let notes: Vec<String> = page.of_class("note").iter().map(|one| flat(&one.text)).collect();
+    assert!(
+        notes.iter().any(|note| note.starts_with("Each point covers 288 of the 86,400 intervals")),
+        "{notes:?}"
+    );
+    assert!(html.contains("without its 86,400 intervals"), "the data has no series");
+}
+
+/// Names that try to get out of their element.
+static BITES: [&str; 8] = [
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "\"><svg onload=alert(1)>",
+    "' autofocus onfocus=alert(1) x='",
+    "javascript:alert(1)//http://evil.test/",
+    "<!--",
+    "\u{202e}gpj.exe\u{2028}\u{0}\u{1b}[2J\u{9b}31m",
+    "]]></title></style><base href=//evil.test>",
+];
+
+/// A run in which every text that others write is `bite`.
+fn bitten(bite: &str) -> Run {
+    let mut run = fixture::overload();
+    bite.clone_into(&mut run.head.title);
+    bite.clone_into(&mut run.head.build.version);
+    run.head.build.commit = Some(bite.to_owned());
+    run.head.machine.cpu = Some(bite.to_owned());
+    bite.clone_into(&mut run.head.machine.system);
+    bite.clone_into(&mut run.head.plan.scenarios[0].name);
+    let again = run.head.plan.scenarios[0].clone();
+    run.head.plan.scenarios.push(again);
+    run.endpoints = vec![Endpoint { name: bite.into() }, Endpoint { name: format!("=2+{bite}") }];
+    let copy = run.measured.endpoints[0].clone();
+    run.measured.endpoints.push(copy);
+    run.measured.endpoints[0].note_fault(Fault::MalformedHead, 1, Some(bite));
+    let warning = |validity| Warning { code: bite.into(), validity, message: bite.into(), hint: bite.into() };
+    run.validity.warnings = vec![warning(Validity::Suspect), warning(Validity::Suspect)];
+    run.validity.notes = vec![bite.into()];
+    run
+}
+
+/// That a page has the elements of a harmless one, and no character that acts on the text around it.
+fn assert_harmless(bite: &str) {
+    let skeleton = |bite: &str| {
+        let html = of_run(&bitten(bite));
+        let hostile: Vec<char> = html.chars().filter(|c| *c != '\n' && is_hostile(*c)).collect();
+        assert_eq!(hostile, [' '; 0], "{bite:?}");
+        let page = Page::read(&html);
+        assert_eq!(page.faults, [""; 0], "{bite:?}");
+        let names = |element: &Element| {
+            (element.name.clone(), element.attributes.keys().cloned().collect::<Vec<String>>())
+        };
+        // A name can be two: a common beginning, and what follows.
+        page.elements.iter().filter(|element| element.name != "bdi").map(names).collect::<Vec<_>>()
+    };
+    assert!(skeleton("a plain name") == skeleton(bite), "{bite:?} changes the elements of the page");
+}
+
+#[test]
+fn no_name_gets_out_of_its_element() {
+    for bite in BITES {
+        assert_harmless(bite);
+    }
+    assert_harmless(&"<b>".repeat(4_000));
+    let long = of_run(&bitten(&"x".repeat(10_000)));
+    assert!(without_data(&long).len() < BYTES_MAX, "{}", without_data(&long).len());
+    let hebrew = of_run(&bitten("\u{5e9}\u{5dc}\u{5d5}\u{5dd}"));
+    let page = Page::read(&hebrew);
+    assert!(
+        page.all("bdi").iter().any(|one| one.text == "\u{5e9}\u{5dc}\u{5d5}\u{5dd}"),
+        "a name turns no other text"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_others_wrote_stays_text(
+        pieces in prop::collection::vec(
+            prop_oneof![
+                prop::sample::select(&BITES[..]).prop_map(str::to_owned),
+                "[<>&\"'/=;:! a-z\\\\-]{1,20}",
+                any::<char>().prop_map(String::from),
+            ],
+            1..8,
+        ),
+    ) {
+        assert_harmless(&format!("a{}", pieces.concat()));
+    }
+}
+
+#[test]
+fn only_one_file_goes_around_the_escaping() {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if fs::read_to_string(&path).unwrap().contains("PreEscaped") {
+                found.push(path.file_name().unwrap().to_string_lossy().into_owned());
+            }
+        }
+    }
+    assert_eq!(found, ["raw.rs"]);
+}
+
+/// The contrast of two colours by WCAG 2.2: 1 to 21.
+fn contrast(one: &str, other: &str) -> f64 {
+    let part = |colour: &str, at: usize| {
+        let value = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+        if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+    };
+    let luminance =
+        |colour: &str| 0.2126 * part(colour, 1) + 0.7152 * part(colour, 3) + 0.0722 * part(colour, 5);
+    let (a, b) = (luminance(one), luminance(other));
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
+#[test]
+fn text_and_lines_stand_out_on_light_and_on_dark_pages() {
+    let html = of_run(&fixture::empty());
+    let page = Page::read(&html);
+    let style = &page.all("style")[0].text;
+    let schemes: Vec<&str> =
+        style.split(":root {").skip(1).map(|rest| rest.split('}').next().unwrap()).collect();
+    assert_eq!(schemes.len(), 2, "a light and a dark one");
+    for scheme in schemes {
+        let colour = |name: &str| {
+            let (_, rest) =
+                scheme.split_once(&format!("--{name}: ")).unwrap_or_else(|| panic!("{name} is missing"));
+            rest.split(';').next().unwrap()
+        };
+        for ground in ["page", "panel"] {
+            for text in ["ink", "faint", "link", "good", "doubtful", "bad"] {
+                let found = contrast(colour(text), colour(ground));
+                assert!(found >= 4.5, "{text} on {ground}: {found:.2}");
+            }
+        }
+        for line in ["c0", "c1", "c2", "c3", "c4", "c5", "c6"] {
+            let found = contrast(colour(line), colour("page"));
+            assert!(found >= 3.0, "{line}: {found:.2}");
+        }
+    }
+}

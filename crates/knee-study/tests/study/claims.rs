@@ -1,0 +1,295 @@
+//! Claims: what decides each kind, and what leaves one open.
+
+use knee_core::validity::Validity;
+use knee_study::estimand::Missing;
+use knee_study::metric::Metric;
+use knee_study::statistics::verdict::Verdict;
+use knee_study::study::{Absence, Basis, ClaimVerdict, Options, Reason, TrialResult};
+
+use crate::bench::{
+    LADDER, PERCENTILES, around, effect, invalid, planted, result, run, study, study_with, with_times,
+};
+
+#[test]
+fn a_quick_study_answers_a_claim_as_it_answers_the_comparison() {
+    let claims = r#"
+[claims.same]
+text = "the cache does nothing"
+workload = "list"
+metric = "p50"
+variant = "cached"
+against = "fine"
+expect = "same"
+
+[claims.faster]
+text = "the cache helps"
+workload = "list"
+metric = "p50"
+variant = "cached"
+against = "fine"
+expect = "faster"
+"#;
+    let options = Options { quick: true, ..Options::default() };
+    let study = study_with(&format!("{LADDER}{claims}"), options, None);
+    let conclusion = run(study, |trial, variant, _| around(trial, planted(variant), 0.005));
+    assert_eq!(effect(&conclusion, "fine", "cached", Metric::P50).verdict, Verdict::Same);
+    let found: Vec<_> = conclusion.claims.iter().map(|claim| claim.verdict).collect();
+    assert_eq!(found, [ClaimVerdict::Confirmed, ClaimVerdict::Refuted]);
+}
+
+/// One claim of every kind.
+const CLAIMS: &str = r#"
+[claims.true]
+text = "a fine lock helps"
+workload = "list"
+metric = "p50"
+variant = "fine"
+against = "stock"
+expect = "faster"
+
+[claims.factor]
+text = "by more than a tenth"
+workload = "list"
+metric = "goodput"
+variant = "fine"
+against = "stock"
+expect = "faster"
+at_least = "1.1x"
+
+[claims.too_much]
+text = "it doubles the rate"
+workload = "list"
+metric = "goodput"
+variant = "fine"
+against = "stock"
+expect = "faster"
+at_least = "2x"
+
+[claims.false]
+text = "the cache helps"
+workload = "list"
+metric = "p50"
+variant = "cached"
+against = "fine"
+expect = "faster"
+
+[claims.same]
+text = "creating costs what listing costs"
+workload = "create"
+against_workload = "list"
+metric = "p50"
+variant = "stock"
+expect = "same"
+
+[claims.clean]
+text = "no errors"
+workload = "create"
+metric = "errors"
+variant = "fine"
+below = "0.1%"
+
+[claims.bound]
+text = "it answers in 5 ms"
+workload = "create"
+metric = "p50"
+variant = "fine"
+below = "5ms"
+testable = "the work is a sleep of fixed length"
+
+[claims.machine]
+text = "it answered in 5 ms"
+workload = "create"
+metric = "p50"
+variant = "fine"
+below = "5ms"
+
+[claims.goal]
+text = "it answers in 20 ms here"
+goal = true
+workload = "create"
+metric = "p50"
+variant = "fine"
+below = "20ms"
+
+[claims.about]
+text = "a fine lock saves a fifth"
+workload = "list"
+metric = "p50"
+variant = "fine"
+against = "stock"
+change = "-20%"
+
+[claims.half]
+text = "a fine lock halves the time"
+workload = "list"
+metric = "p50"
+variant = "fine"
+against = "stock"
+change = "0.5x"
+within = "20%"
+
+[claims.elsewhere]
+text = "the runtime did it"
+untestable = "there is no other runtime here"
+"#;
+
+#[test]
+fn every_kind_of_claim_comes_out_as_it_should() {
+    let rest = format!("{LADDER}{CLAIMS}");
+    let conclusion = run(study(&rest), |trial, variant, _| around(trial, planted(variant), 0.01));
+    let found: Vec<_> = conclusion.claims.iter().map(|claim| (claim.id.as_str(), claim.verdict)).collect();
+    let expected = [
+        ("true", ClaimVerdict::Confirmed),
+        ("factor", ClaimVerdict::Confirmed),
+        ("too_much", ClaimVerdict::Refuted),
+        ("false", ClaimVerdict::Refuted),
+        ("same", ClaimVerdict::Confirmed),
+        ("clean", ClaimVerdict::Confirmed),
+        ("bound", ClaimVerdict::Refuted),
+        ("machine", ClaimVerdict::Untestable),
+        ("goal", ClaimVerdict::Confirmed),
+        ("about", ClaimVerdict::Confirmed),
+        ("half", ClaimVerdict::Refuted),
+        ("elsewhere", ClaimVerdict::Untestable),
+    ];
+    assert_eq!(found, expected, "{:#?}", conclusion.claims);
+    let noisy = run(study(&rest), |trial, variant, _| around(trial, planted(variant), 0.6));
+    let open = noisy.claims.iter().filter(|claim| claim.verdict == ClaimVerdict::Undecided).count();
+    assert!(open >= 3, "{:#?}", noisy.claims);
+}
+
+#[test]
+fn a_claim_of_a_tenfold_change_is_decided_where_it_is_open_whether_there_is_any_and_says_no_more() {
+    let claim = "\n[claims.tenfold]\ntext = \"ten times faster\"\nworkload = \"list\"\nmetric = \"p50\"\nvariant = \"fine\"\n\
+                 against = \"stock\"\nexpect = \"faster\"\nat_least = \"10x\"\n";
+    let conclusion = run(study(&format!("{LADDER}{claim}")), |trial, _, _| around(trial, 10.0, 0.3));
+    assert_eq!(effect(&conclusion, "stock", "fine", Metric::P50).verdict, Verdict::Undecided);
+    let claim = &conclusion.claims[0];
+    assert_eq!(claim.verdict, ClaimVerdict::Refuted, "{claim:?}");
+    assert!(matches!(claim.basis, Basis::Change { blocks_needed: None, .. }), "{claim:?}");
+}
+
+#[test]
+fn a_claim_of_no_errors_needs_enough_requests() {
+    let claim = "\n[claims.clean]\ntext = \"none\"\nworkload = \"list\"\nmetric = \"errors\"\nvariant = \"fine\"\nbelow = \"0.001%\"\n";
+    // None of 100,000: with 97.5 % fewer than 3.7 in 100,000, and not fewer than 1 in 100,000.
+    let conclusion = run(study(&format!("{LADDER}{claim}")), |trial, _, _| around(trial, 10.0, 0.01));
+    assert_eq!(conclusion.claims[0].verdict, ClaimVerdict::Undecided, "{:?}", conclusion.claims[0]);
+}
+
+#[test]
+fn a_claim_on_a_percentile_that_trials_are_too_short_for_says_so() {
+    let rest = "[design]\nkind = \"ladder\"\nmetrics = [\"p50\"]\n
+[claims.tail]\ntext = \"a short tail\"\nvariant = \"fine\"\nworkload = \"list\"\nmetric = \"p99.9\"\nbelow = \"1s\"\ngoal = true\n";
+    let conclusion = run(study(rest), |trial, _, _| result(&[(Metric::P50, 1e6 + trial.number as f64)]));
+    let claim = &conclusion.claims[0];
+    assert_eq!(claim.verdict, ClaimVerdict::Undecided);
+    // 10 blocks of 10,000 requests, in which single trials are all that is known.
+    let Basis::Missing { missing: Missing::TooFew { requests, needed, measure }, .. } = claim.basis else {
+        panic!("{claim:?}")
+    };
+    assert_eq!((requests, needed), (100_000, 1_000_000));
+    assert!(measure.is_some_and(|measure| measure.as_secs_f64() > 49.0), "{measure:?}");
+}
+
+#[test]
+fn a_claim_that_one_block_measured_says_so_and_how_many_it_takes() {
+    let claims = r#"
+[claims.bound]
+text = "a list takes less than 20 ms"
+variant = "stock"
+workload = "list"
+metric = "p50"
+below = "20ms"
+goal = true
+
+[claims.change]
+text = "fine locks are faster"
+variant = "fine"
+against = "stock"
+workload = "list"
+metric = "p50"
+expect = "faster"
+"#;
+    let options = Options { blocks: Some(1), ..Options::default() };
+    let text = format!("[design]\nkind = \"ladder\"\nmetrics = [\"p50\", \"goodput\"]\n{claims}");
+    let conclusion = run(study_with(&text, options, None), |_, variant, _| {
+        result(&[(Metric::P50, planted(variant) * 1e6), (Metric::Goodput, 100.0)])
+    });
+    let [bound, change] = &conclusion.claims[..] else { panic!() };
+    assert!(
+        matches!(bound.basis, Basis::Level { n_blocks: 1, level, .. } if level.low.is_none()),
+        "{bound:?}"
+    );
+    assert!(matches!(change.basis, Basis::Change { n_blocks: 1, change, .. } if change.low.is_none()));
+    assert!(conclusion.claims.iter().all(|claim| claim.verdict == ClaimVerdict::Undecided));
+    // 2 / 2^6 is below 0.05, and 2 / 2^5 is not.
+    let step = effect(&conclusion, "stock", "fine", Metric::P50);
+    assert!(step.reasons.contains(&Reason::TooFewBlocks { needed: 6 }), "{:?}", step.reasons);
+}
+
+#[test]
+fn a_claim_whose_trials_do_not_count_says_why_they_do_not() {
+    let claim = "\n[claims.C]\ntext = \"quick\"\nvariant = \"stock\"\nworkload = \"list\"\nmetric = \"p50\"\nbelow = \"20ms\"\ngoal = true\n";
+    let options = Options { blocks: Some(1), ..Options::default() };
+    let study = study_with(&format!("{LADDER}{claim}"), options, None);
+    let conclusion = run(study, |_, _, _| invalid("the generator was late"));
+    let claim = &conclusion.claims[0];
+    assert_eq!(claim.verdict, ClaimVerdict::Open);
+    let absence = Absence::NoneUsable { trials: 1, why: "the generator was late".to_owned() };
+    assert!(
+        matches!(&claim.basis, Basis::NoValidTrial { absence: found, .. } if *found == absence),
+        "{claim:?}"
+    );
+}
+
+const SLOWEST: &str = "\n[claims.all]\ntext = \"no request takes more than 250 ms\"\nvariant = \"fine\"\nworkload = \"list\"\n\
+                       metric = \"max\"\nbelow = \"250ms\"\ngoal = true\n";
+
+#[test]
+fn one_request_above_a_limit_refutes_that_there_is_none() {
+    let with = |slowest: f64, failed: u64| {
+        let study = study(&format!("{PERCENTILES}{SLOWEST}"));
+        let conclusion = run(study, |trial, _, _| {
+            let mut times = vec![16.0; 1_000];
+            if trial.block == 3 {
+                times.push(slowest);
+            }
+            with_times(&times, if trial.block == 5 { failed } else { 0 })
+        });
+        let claim = conclusion.claims[0].clone();
+        let Basis::Counted { above, of, at_most, .. } = claim.basis else { panic!("{claim:?}") };
+        (claim.verdict, above, of, at_most)
+    };
+    let (verdict, above, of, at_most) = with(249.9, 0);
+    assert_eq!((verdict, above, of), (ClaimVerdict::Confirmed, 0, 8_001));
+    assert!((at_most - 3.0 / 8_001.0).abs() < 1e-6, "the rule of three: {at_most}");
+    assert_eq!(with(300.0, 0).1, 1);
+    assert_eq!(with(300.0, 0).0, ClaimVerdict::Refuted);
+    assert_eq!(with(249.9, 2).0, ClaimVerdict::Refuted, "a request that failed did not end in time");
+}
+
+#[test]
+fn a_claim_is_open_where_every_trial_of_a_variant_is_suspect() {
+    let claim = "\n[claims.C]\ntext = \"faster\"\nvariant = \"fine\"\nagainst = \"stock\"\nworkload = \"list\"\nmetric = \"p50\"\n\
+                 expect = \"faster\"\n";
+    let conclusion = run(study(&format!("{LADDER}{claim}")), |trial, variant, _| {
+        let TrialResult::Measured(mut measured) = around(trial, planted(variant), 0.01) else { panic!() };
+        if variant.name == "fine" {
+            measured.validity = Validity::Suspect;
+        }
+        TrialResult::Measured(measured)
+    });
+    assert_eq!(
+        effect(&conclusion, "stock", "fine", Metric::P50).verdict,
+        Verdict::Better,
+        "the effect is shown"
+    );
+    let claim = &conclusion.claims[0];
+    assert_eq!(claim.verdict, ClaimVerdict::Open);
+    assert_eq!((claim.valid, claim.trials), (10, 20), "those of stock");
+    let Basis::NoValidTrial { cell, absence: Absence::AllSuspect { trials: 10 } } = &claim.basis else {
+        panic!("{claim:?}")
+    };
+    assert_eq!(cell.variant, "fine");
+}

@@ -1,0 +1,67 @@
+//! Percentiles of all blocks together: what stays in them, and what it takes to have one.
+
+use knee_study::estimand::{Contrast, Missing};
+use knee_study::metric::Metric;
+use knee_study::statistics::verdict::Verdict;
+
+use crate::bench::{PERCENTILES, effect, run, study, with_times};
+
+#[test]
+fn a_slow_trial_with_few_requests_stays_in_the_percentile_of_its_variant() {
+    let conclusion = run(study(PERCENTILES), |trial, variant, _| {
+        // Users who wait: where each response takes ten times as long, there are a tenth of the requests.
+        let slow = variant.name == "fine" && trial.block % 2 == 0;
+        let (requests, level) = if slow { (60, 100.0) } else { (600, 10.0) };
+        let times: Vec<f64> = (0..requests)
+            .map(|request| level * (1.0 + 0.5 * f64::from(request) / f64::from(requests)))
+            .collect();
+        with_times(&times, 0)
+    });
+    let found = effect(&conclusion, "stock", "fine", Metric::P95);
+    assert_eq!((found.n_blocks, found.contrast), (8, Some(Contrast::Merged)), "{found:?}");
+    // 240 of 2,640 requests of `fine` take 100 ms or more: its p95 is among them, and no trial alone has enough.
+    assert!(found.change.unwrap().estimate > 5.0, "{found:?}");
+    assert_ne!(found.verdict, Verdict::Better);
+}
+
+#[test]
+fn a_percentile_that_all_trials_together_are_too_short_for_says_which_length_would_do() {
+    let conclusion = run(study(PERCENTILES), |_, _, _| with_times(&[10.0; 100], 0));
+    let found = effect(&conclusion, "stock", "fine", Metric::P95);
+    let Some(Missing::TooFew { requests: 800, needed: 2_000, measure: Some(measure) }) = found.missing else {
+        panic!("{found:?}")
+    };
+    assert!(measure.as_secs_f64() >= 5.0 * 2.5, "{measure}");
+    assert_eq!(found.verdict, Verdict::Undecided);
+}
+
+#[test]
+fn trials_get_longer_after_the_first_block_if_a_percentile_needs_it() {
+    let mut study = study(PERCENTILES);
+    let mut lengths = Vec::new();
+    while let Some(trial) = study.next() {
+        lengths.push((trial.block, study.measure(&trial).as_secs_f64()));
+        study.record_result(&trial, with_times(&[10.0; 100], 0)).unwrap();
+    }
+    // 2,000 requests over 8 blocks are 250 per trial: three times 5 s with a fifth to spare.
+    let expected = |block: usize| if block == 0 { 5.0 } else { 15.0 };
+    assert!(lengths.iter().all(|(block, seconds)| (seconds - expected(*block)).abs() < 0.1), "{lengths:?}");
+    assert_eq!(study.conclude().lengthened.len(), 2, "both workloads");
+}
+
+#[test]
+fn a_lower_bound_decides_only_what_it_can() {
+    // Half of the requests of `fine` fail: its p95 is above every success.
+    let against = |stock: f64| {
+        let conclusion = run(study(PERCENTILES), |_, variant, _| {
+            if variant.name == "fine" {
+                with_times(&[20.0; 500], 500)
+            } else {
+                with_times(&[stock; 1_000], 0)
+            }
+        });
+        effect(&conclusion, "stock", "fine", Metric::P95).verdict
+    };
+    assert_eq!(against(10.0), Verdict::Worse, "20 ms or more are more than 10 ms");
+    assert_eq!(against(40.0), Verdict::Undecided, "20 ms or more can be less or more than 40 ms");
+}
