@@ -87,7 +87,7 @@ fn of_process(evidence: &Evidence<'_>, process: &Watched<'_>, pressure: Option<S
             process.source.name,
             percent(share),
             number(allowed),
-            if allowed == 1.0 { "CPU" } else { "CPUs" }
+            if number(allowed) == "1" { "CPU" } else { "CPUs" }
         ),
         signals: signals.into_iter().flatten().collect(),
         remedy: Remedy::advice("make a request cheaper: profile the process; or give it more CPUs"),

@@ -82,7 +82,9 @@ mod tests {
         let series = scene.observations.series.iter_mut().find(|series| series.name == "database.sessions");
         let points = &mut series.unwrap().points;
         let filled = points[points.len() / 3].1;
-        points.iter_mut().for_each(|(_, opened)| *opened = opened.min(filled));
+        for (_, opened) in points.iter_mut() {
+            *opened = opened.min(filled);
+        }
         scene.gauge(server, "activity.backends.young", "", 9.0);
         assert_eq!(scene.found("database_connections"), None);
     }
