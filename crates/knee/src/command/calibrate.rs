@@ -10,8 +10,8 @@ use knee_core::unit::Nanos;
 use knee_driver::calibration::{DAYS, SavedCalibration};
 use knee_engine::control::{Control, Request};
 use knee_engine::host;
-use knee_report::{html, json};
 use knee_report::study::{comparison as shown, notes};
+use knee_report::{html, json};
 use knee_study::compare::A;
 use knee_study::study::{Options, Study};
 

@@ -45,6 +45,7 @@ fn measured(trial: &Trial, millis: f64) -> TrialResult {
         host_busy: None,
         times: None,
         responses: None,
+        endpoints: BTreeMap::new(),
         record: None,
         placement: Placement::default(),
     })
