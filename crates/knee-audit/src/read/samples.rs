@@ -202,7 +202,9 @@ mod tests {
     fn percentiles_lie_between_the_least_and_the_greatest_time_even_if_all_are_zero() {
         for times in [vec![0.0; 50], vec![0.25; 3], vec![0.001, 0.002]] {
             let mut samples = Samples::default();
-            times.iter().for_each(|seconds| samples.add(*seconds, None));
+            for seconds in &times {
+                samples.add(*seconds, None);
+            }
             let one = samples.measurement(Tool::K6, "");
             let (min, max) = (one.min.unwrap().value, one.max.unwrap().value);
             for percentile in &one.percentiles {
