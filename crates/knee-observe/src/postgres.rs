@@ -246,7 +246,7 @@ impl Sampler for Postgres {
 }
 
 impl Own {
-    /// Takes the observer's own work out of what the server counted.
+    /// Subtracts the observer's own statements from what the server counted.
     fn leave_out(&mut self, figures: &mut Figures) {
         let own = [self.transactions, self.sessions];
         for (place, name) in ["database.commits", "database.sessions"].into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Rows of one table that cannot all be measurements of what their labels say.
+//! Rows of a table that contradict each other or their labels.
 //!
 //! Two rows with the same figures, a fix that made it worse, and rows under different conditions.
 

@@ -1,4 +1,4 @@
-//! A page of sorted rows for which many rows are read and sorted, because an index has another order.
+//! A page of sorted rows for which many rows are read and sorted, because no index has its order.
 //!
 //! Needs the statements of a PostgreSQL server, with the definitions of indexes. Does not look at statements whose
 //! condition has no index at all: that is `missing_index`.
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     code: "sort_mismatch",
     finds: "a sort of many rows for a few, because no index has the order of the statement",
     needs: "a PostgreSQL server with pg_stat_statements, and the definitions of its indexes",
-    limits: "a statement with ORDER BY, LIMIT and 10 % of the execution time reads 20 blocks per row; scans of its table read 20 times the rows that it returns; the plan sorts 20 times the rows of the limit; it writes temporary blocks. An index begins with its columns, but has another order, direction or place of NULLs",
+    limits: "a statement with ORDER BY, LIMIT and 10 % of the execution time reads 20 blocks per row, or with each call 90 % of a table of 100 blocks or more; scans of its table read 20 times the rows that it returns; the plan sorts 20 times the rows of the limit; it writes temporary blocks. If the statement has a condition, an index begins with its columns; none has its order, directions and places of NULLs",
     source: "Reading 20 rows to return one is where an index in the order of the statement pays in PgHero and pganalyze.",
     cause: "A sort must read all rows before it returns the first. DESC NULLS LAST, the usual wish, is not the reverse of an ascending index.",
     remedy: "Create an index with the compared columns first, then the columns of the order with the same directions and places of NULLs.",
@@ -25,6 +25,11 @@ pub(super) const RULE: Rule = Rule {
 };
 
 const TIMES: f64 = 20.0;
+/// Share of a table that a call reads, and blocks that are worth a finding: `missing_index` has the same.
+const WHOLE: f64 = 0.9;
+const BLOCKS: f64 = 100.0;
+/// Size of a block, as PostgreSQL is built everywhere.
+const BLOCK_BYTES: f64 = 8_192.0;
 
 fn check(evidence: &Evidence<'_>) -> Checked {
     let mut drafts = Vec::new();
@@ -45,46 +50,14 @@ fn sorted(evidence: &Evidence<'_>, server: &Watched<'_>, query: &Query<'_>, name
     let table = query::table(server, named)?;
     let equals = query::equality_columns(&query.statement, &table, named);
     let order = &query.statement.order;
+    let has_condition = !query.statement.equals.is_empty() || !query.statement.ranges.is_empty();
     let here = |ordered: &Ordered| ordered.column.table.as_ref().is_none_or(|of| of == named);
     if !order.iter().all(|ordered| here(ordered) && table.has(&ordered.column.name))
-        || !is_mismatched(&table, &equals, order)
+        || !is_mismatched(&table, has_condition, &equals, order)
     {
         return None;
     }
-    let read = table.rows_per_scan().map(|rows| rows / query.rows.max(1.0));
-    let signals: Vec<Signal> = [
-        Signal::at_least(
-            "blocks read per row returned",
-            Unit::Count,
-            Some(query.blocks_per_row()),
-            TIMES,
-            "pg_stat_statements",
-        ),
-        Signal::at_least(
-            format!("rows per scan of {} per row returned", table.name),
-            Unit::Count,
-            read,
-            TIMES,
-            "pg_stat_user_tables",
-        ),
-        Signal::at_least(
-            "rows that the plan sorts per row of the limit",
-            Unit::Count,
-            sorted_rows(server, query),
-            TIMES,
-            "EXPLAIN",
-        ),
-        Signal::at_least(
-            "temporary blocks per call",
-            Unit::Count,
-            Some(query.temp_blocks),
-            1.0,
-            "pg_stat_statements: temp_blks",
-        ),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let signals = signals(server, query, &table);
     if signals.len() < 2 {
         return None;
     }
@@ -111,8 +84,64 @@ fn sorted(evidence: &Evidence<'_>, server: &Watched<'_>, query: &Query<'_>, name
     })
 }
 
-/// Whether some index begins with the compared columns or with a column of the order, and none has both as asked for.
-fn is_mismatched(table: &Table<'_>, equals: &[String], order: &[Ordered]) -> bool {
+/// What shows that more rows are read than returned.
+fn signals(server: &Watched<'_>, query: &Query<'_>, table: &Table<'_>) -> Vec<Signal> {
+    let read = table.rows_per_scan().map(|rows| rows / query.rows.max(1.0));
+    // One signal, because both count the same blocks: short rows are many to a block, so that few blocks per row can be all.
+    let blocks = Signal::at_least(
+        "blocks read per row returned",
+        Unit::Count,
+        Some(query.blocks_per_row()),
+        TIMES,
+        "pg_stat_statements",
+    );
+    let whole = || {
+        Signal::at_least(
+            "share of the table that each call reads",
+            Unit::Share,
+            share_read(server, query, table),
+            WHOLE,
+            "pg_stat_statements, pg_class",
+        )
+    };
+    let signals = [
+        blocks.or_else(whole),
+        Signal::at_least(
+            format!("rows per scan of {} per row returned", table.name),
+            Unit::Count,
+            read,
+            TIMES,
+            "pg_stat_user_tables",
+        ),
+        Signal::at_least(
+            "rows that the plan sorts per row of the limit",
+            Unit::Count,
+            sorted_rows(server, query),
+            TIMES,
+            "EXPLAIN",
+        ),
+        Signal::at_least(
+            "temporary blocks per call",
+            Unit::Count,
+            Some(query.temp_blocks),
+            1.0,
+            "pg_stat_statements: temp_blks",
+        ),
+    ];
+    signals.into_iter().flatten().collect()
+}
+
+/// How much of a table one call reads, 1 for all of it; `None` for a small table, one of unknown size, and a statement that
+/// reads others too.
+fn share_read(server: &Watched<'_>, query: &Query<'_>, table: &Table<'_>) -> Option<f64> {
+    let bytes = server.mean("table.bytes", table.name).filter(|bytes| *bytes > 0.0)?;
+    (query.blocks >= BLOCKS && query.statement.tables.len() == 1)
+        .then(|| (query.blocks * BLOCK_BYTES / bytes).min(1.0))
+}
+
+/// Whether no index has the compared columns and the order as asked for; with a condition, some index must begin with a
+/// column of either.
+fn is_mismatched(table: &Table<'_>, has_condition: bool, equals: &[String], order: &[Ordered]) -> bool {
     let begins = |index: &IndexShape| {
         index.columns.first().is_some_and(|first| {
             equals.contains(&first.column.name)
@@ -128,7 +157,7 @@ fn is_mismatched(table: &Table<'_>, equals: &[String], order: &[Ordered]) -> boo
         };
         !index.columns.is_empty() && (in_order(false) || in_order(true))
     };
-    table.indexes.iter().any(begins) && !table.indexes.iter().any(serves)
+    (!has_condition || table.indexes.iter().any(begins)) && !table.indexes.iter().any(serves)
 }
 
 /// Rows that a sort under a limit receives per row of the limit.
@@ -165,6 +194,31 @@ mod tests {
         assert_eq!(finding.confidence, Confidence::Likely);
         let columns = vec!["organization_id".to_owned(), "last DESC NULLS LAST".to_owned()];
         assert_eq!(finding.remedy, Remedy::Index { table: "public.tasks".into(), columns });
+    }
+
+    /// A page of the newest todos, as the views of a server showed it.
+    fn newest(order: &str, blocks: f64, rows_per_scan: f64) -> Scene {
+        let mut scene = Scene::steady();
+        let server = scene.postgres();
+        let costs = Costs { per_request: 1.0, seconds: 0.078, rows: 200.0, blocks, ..Costs::default() };
+        let text = format!("SELECT id, name, created_at FROM todos ORDER BY {order} LIMIT $1");
+        scene.statement(server, "2", &text, &costs);
+        scene.table(server, "public.todos", 100_000.0, [1_000.0, 1_000.0 * rows_per_scan], [0.0, 0.0]);
+        scene.gauge(server, "table.bytes", "public.todos", 834.0 * 8_192.0);
+        let definition = "CREATE INDEX i ON public.todos USING btree (id)";
+        scene.text(server, "index.definition", "public.i", definition);
+        scene
+    }
+
+    #[test]
+    fn a_page_of_short_rows_is_found_because_each_call_reads_the_whole_table() {
+        for order in ["created_at DESC, id DESC", "created_at DESC"] {
+            let finding = newest(order, 834.0, 100_000.0).found("sort_mismatch").unwrap();
+            assert_eq!((finding.confidence, finding.evidence.len()), (Confidence::Likely, 2), "{order}");
+            let Remedy::Index { columns, .. } = finding.remedy else { panic!("{order}") };
+            assert_eq!(columns.join(", "), order);
+        }
+        assert_eq!(newest("created_at DESC", 40.0, 200.0).found("sort_mismatch"), None);
     }
 
     #[test]

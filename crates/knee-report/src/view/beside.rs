@@ -315,7 +315,7 @@ fn nginx(reader: &Reader<'_>) -> Vec<Fact> {
     requests.into_iter().chain(active.map(|most| fact("connections, highest", Amount::Count(most)))).collect()
 }
 
-/// Nothing is known of what the metrics mean: only how many there are, and how many counters rose.
+/// Counts the metrics and the counters that rose; what they mean is unknown.
 fn prometheus(reader: &Reader<'_>) -> Vec<Fact> {
     let own: Vec<_> = reader.seen.series.iter().filter(|series| series.source == reader.index).collect();
     if own.is_empty() {
