@@ -197,7 +197,7 @@ impl SavedTrials {
         let unable = |error| Error::unwritable(&path, error);
         let replaced = match file::read(&path, study.definition()) {
             Ok(before) if entries.starts_with(&before.entries) => false,
-            Ok(_) if !study.is_over() => return Ok(Packed::Unfinished(path)),
+            Ok(_) | Err(Error::Unrelated { .. }) if !study.is_over() => return Ok(Packed::Unfinished(path)),
             Err(Error::NotSaved { .. }) => false,
             _ => true,
         };
@@ -405,6 +405,20 @@ kind = "ladder"
         assert_eq!(kept.pack(&finished, &[], None).unwrap(), Packed::In(folder.path().join(PACKED)));
         assert_eq!(entries(kept.read(first.definition()).unwrap()), 4);
         assert!(folder.path().join(".knee/before.jsonl.zst").is_file(), "the first one is not lost");
+    }
+
+    #[test]
+    fn an_unfinished_study_of_another_definition_leaves_the_finished_one_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = SavedTrials::at(folder.path());
+        let first = after(&kept, one_block(), 2);
+        kept.pack(&first, &[], None).unwrap();
+        let longer = format!("{STUDY}measure = \"9s\"\n");
+        let longer = Definition::read(&longer, "study.toml", &|_| true).unwrap();
+        let begun = go_on(&kept, Study::new(longer, Options::default(), None).unwrap());
+        assert_eq!(kept.pack(&begun, &[], None).unwrap(), Packed::Unfinished(folder.path().join(PACKED)));
+        assert_eq!(kept.read(first.definition()).unwrap().entries.len(), 2);
+        assert_eq!(kept.resumed(begun.definition(), &Options::default()).unwrap().entries.len(), 1);
     }
 
     #[test]

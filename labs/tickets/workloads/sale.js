@@ -23,6 +23,23 @@ export function shared(vus, iterations) {
   };
 }
 
+// RATE orders arrive each second, whether earlier ones are answered or not. For a service that outruns the generator when
+// users never pause.
+export function arriving() {
+  return {
+    scenarios: {
+      buyers: {
+        executor: 'constant-arrival-rate',
+        rate: Number(__ENV.RATE),
+        duration: __ENV.DURATION || '30s',
+        preAllocatedVUs: 50,
+        maxVUs: 1000,
+        gracefulStop: '5s',
+      },
+    },
+  };
+}
+
 // Buys, and wants it to work: an order that is refused is a failure.
 export function buy(route, lines) {
   const answer = order(route, lines);

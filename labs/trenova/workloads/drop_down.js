@@ -23,6 +23,24 @@ export function users(vus, duration) {
   };
 }
 
+// Open model: RATE requests each second, from as many as MAX_VUS connections.
+export function arriving(duration) {
+  return {
+    scenarios: {
+      users: {
+        executor: 'constant-arrival-rate',
+        rate: Number(__ENV.RATE),
+        duration: __ENV.DURATION || duration,
+        preAllocatedVUs: Number(__ENV.VUS || 100),
+        maxVUs: Number(__ENV.MAX_VUS || 500),
+        gracefulStop: '10s',
+      },
+    },
+    noCookiesReset: true,
+    setupTimeout: '60s',
+  };
+}
+
 // An unknown session.
 export const stranger = { Cookie: `trenova_session=${'0123456789abcdef'.repeat(4)}` };
 

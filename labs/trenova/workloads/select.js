@@ -1,7 +1,8 @@
-// The published load: users without pauses, one connection each, all with one session. Compares every body.
-import { ask, expected, signIn, stranger, users, whole } from './drop_down.js';
+// The published load: users without pauses, one connection each, all with one session. Compares every body. With a RATE,
+// so many requests are sent each second, whether earlier ones are answered or not.
+import { arriving, ask, expected, signIn, stranger, users, whole } from './drop_down.js';
 
-export const options = users(100, '30s');
+export const options = __ENV.RATE ? arriving('30s') : users(100, '30s');
 
 export function setup() {
   try {

@@ -82,11 +82,11 @@ fn time_that_a_script_waits_by_itself_is_no_response_time_and_no_lag_of_the_gene
         let head = format!("import http from 'k6/http'; import {{ sleep }} from 'k6'; const at = '{at}';");
         let (_home, finished) = run(&format!("{head}\n{script}"), "--output-format json");
         let document: Value = serde_json::from_str(&finished.stdout).unwrap();
-        let mean = |time: &str| document.pointer(&format!("/{time}/mean")).and_then(Value::as_f64).unwrap();
-        let [response, delay] = ["response_time_ms", "send_delay_ms"].map(mean);
-        assert!(response < 200.0 && delay < 200.0, "{script}: {response} ms, {delay} ms");
-        let warnings = document["warnings"].as_array().unwrap();
-        assert!(warnings.iter().all(|warning| warning["code"] != "lag"), "{script}: {warnings:?}");
+        // If the pause counted, it would be in each of them. A busy machine adds a lag of its own to some.
+        for time in ["response_time_ms", "send_delay_ms", "generator_lag_ms"] {
+            let least = document.pointer(&format!("/{time}/min")).and_then(Value::as_f64).unwrap();
+            assert!(least < 150.0, "{script}: {time}, at least {least} ms");
+        }
     }
 }
 

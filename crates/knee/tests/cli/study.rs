@@ -519,6 +519,33 @@ fn a_quick_study_leaves_the_documents_of_the_whole_one_as_they_are() {
 }
 
 #[test]
+fn results_of_all_trials_stay_until_those_that_replace_them_are_of_all_trials() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    study_of_the_demo_server(folder);
+    knee(folder, &["--blocks", "2"]);
+    let results = || fs::read_to_string(folder.join("RESULTS.md")).unwrap();
+    let finished = results();
+
+    // As it is while a trial is left, in a folder that has the results of other rules and no trials of them.
+    let (journal, kept) = unpacked(folder);
+    let last = kept.trim_end().rfind('\n').unwrap();
+    fs::write(&journal, &kept[..=last]).unwrap();
+    let output = knee(folder, &["--blocks", "2", "--report-only"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(results(), finished, "{told}");
+    assert!(told.contains("RESULTS.md keeps the results of all trials before"), "{told}");
+
+    // Where there are none, those of the trials so far are better than none, and the next ones replace them.
+    fs::remove_file(folder.join("RESULTS.md")).unwrap();
+    knee(folder, &["--blocks", "2", "--report-only"]);
+    assert!(results().contains("trials are left. -->"), "{}", results());
+    let output = knee(folder, &["--blocks", "2", "--resume"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!results().contains("trials are left. -->"), "{told}");
+}
+
+#[test]
 fn results_that_a_person_wrote_are_not_lost() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -25,6 +25,9 @@ const README: &str = "README.md";
 /// The last line of the results.
 const WRITTEN: &str = "<!-- `knee study` writes this file. -->";
 
+/// The last line of the results of a study that is not over.
+const WRITTEN_SO_FAR: &str = "<!-- `knee study` writes this file; trials are left. -->";
+
 /// The folder of a study whose documents are written.
 pub struct StudyFolder {
     /// Where its `study.toml` is.
@@ -76,7 +79,7 @@ impl StudyFolder {
         Ok(())
     }
 
-    /// Writes all documents and reports their names.
+    /// Writes all documents and reports their names. A study that is not over leaves the documents of one that was.
     ///
     /// # Errors
     ///
@@ -90,6 +93,12 @@ impl StudyFolder {
         if conclusion.trials.is_empty() {
             return Ok(());
         }
+        let results = self.into.join(RESULTS);
+        let written = existing(&results)?.and_then(|text| writer(&text));
+        if !conclusion.over && written == Some(WRITTEN) {
+            narrate(&format!("note: trials are left, so {} keeps the results of all trials before", shown(&results)));
+            return Ok(());
+        }
         let plots = plot::all(conclusion);
         self.draw(&plots)?;
         let made = Provenance {
@@ -98,9 +107,9 @@ impl StudyFolder {
             plots: Some(PLOTS.to_owned()),
         };
         let text = study::markdown(&Document::of(conclusion, &made, &plots));
-        let results = self.into.join(RESULTS);
         self.keep_foreign(&results)?;
-        replace(&results, &format!("{text}\n{WRITTEN}\n"))?;
+        let mark = if conclusion.over { WRITTEN } else { WRITTEN_SO_FAR };
+        replace(&results, &format!("{text}\n{mark}\n"))?;
         narrate(&format!("results: {}", shown(&results)));
         for (path, begin, results) in self.tables() {
             let Some(text) = existing(&path)? else { continue };
@@ -149,7 +158,7 @@ impl StudyFolder {
     /// Moves a file that `knee` did not write out of the way.
     fn keep_foreign(&self, results: &Path) -> Result<(), Problem> {
         match existing(results)? {
-            Some(text) if !text.trim_end().ends_with(WRITTEN) => {
+            Some(text) if writer(&text).is_none() => {
                 let unable = |error| unwritable(results, &error);
                 let before = saved::make_private(&self.folder).map_err(unable)?.join("RESULTS.before.md");
                 fs::rename(results, before).map_err(unable)
@@ -157,6 +166,11 @@ impl StudyFolder {
             _ => Ok(()),
         }
     }
+}
+
+/// The mark of the study that wrote these results; `None` if a person did.
+fn writer(text: &str) -> Option<&'static str> {
+    [WRITTEN, WRITTEN_SO_FAR].into_iter().find(|mark| text.trim_end().ends_with(mark))
 }
 
 /// The text of a file; `None` if there is no such file, or if it is no text.
