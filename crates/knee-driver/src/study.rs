@@ -78,8 +78,8 @@ fn declared(study: &Study) -> Declaration {
 }
 
 /// Whether its databases count their statements: only if somebody asks for that, because it costs CPU time.
-const fn counts(study: &Study) -> bool {
-    study.options().observed
+fn counts(study: &Study) -> bool {
+    study.options().observed || !study.definition().statements.is_empty()
 }
 
 /// Refuses a study whose services cannot be started, before anything starts.
