@@ -12,7 +12,7 @@ use knee_fixture::{Fixture, Running, Store};
 use knee_study::definition::{Definition, Load, Variant, Workload};
 use knee_study::metric::Metric;
 use knee_study::study::{
-    CUT_SHORT, Measured, Placement, Spent, StatementWork, Study, Trial, TrialResult, TrialWarning,
+    CUT_SHORT, Figure, Measured, Placement, Spent, StatementWork, Study, Trial, TrialResult, TrialWarning,
 };
 
 use crate::cost::{Observed, Probes, Watch, Watched};
@@ -27,6 +27,8 @@ pub struct Loaded {
     pub run: Run,
     /// The name of its record, as it is shown; `None` if it was not saved.
     pub record: Option<String>,
+    /// Mean duration of the script's iterations after the warm-up; `None` without a script or an iteration.
+    pub iteration: Option<Nanos>,
 }
 
 /// Sends the load of a trial.
@@ -165,7 +167,7 @@ impl TrialRunner {
         let place = self.place(&workload, &running);
         let probes = self.probes(study);
         let clock = MonotonicClock::start();
-        let (Loaded { run, record }, observed) = self.load(&workload, &running, times, probes)?;
+        let (Loaded { run, record, iteration }, observed) = self.load(&workload, &running, times, probes)?;
         let spent = Spent {
             statements: statements(study.definition(), &run, &observed),
             ..spent(&run, &observed)
@@ -179,6 +181,8 @@ impl TrialRunner {
             return Err(Error::Interrupted);
         }
         let mut measured = Measured { placement: place, ..Measured::of(&run, spent, record) };
+        let iteration = iteration.map(|mean| Figure::from(mean.as_nanos() as f64));
+        measured.figures.extend(iteration.map(|mean| (Metric::IterationTime, mean)));
         measured.warnings.extend(cut_short(run.window(), times.measure));
         let what = format!("the first trial of `{}`", workload.name);
         let no_success = Error::if_no_success(&run, &what).err();
@@ -202,7 +206,7 @@ impl TrialRunner {
         let Some(fixture) = &mut self.fixture else { return Ok(None) };
         let survived = fixture.fixture.check().is_ok();
         fixture.fixture.reset(&service)?;
-        let (Loaded { run, record }, observed) = loaded?;
+        let (Loaded { run, record, .. }, observed) = loaded?;
         Ok(survived.then(|| Measured::of(&run, spent(&run, &observed), record)))
     }
 

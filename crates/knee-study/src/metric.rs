@@ -54,6 +54,8 @@ pub enum Metric {
     StatementCallsPerRequest,
     /// Time of all executions of a statement per request.
     StatementTimePerRequest,
+    /// Mean duration of an iteration of a script.
+    IterationTime,
 }
 
 /// What a figure is counted in.
@@ -97,7 +99,7 @@ pub enum Scale {
 
 impl Metric {
     /// Every metric, in the order of a table.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Goodput,
         Self::Throughput,
         Self::Mean,
@@ -118,6 +120,7 @@ impl Metric {
         Self::StatementTime,
         Self::StatementCallsPerRequest,
         Self::StatementTimePerRequest,
+        Self::IterationTime,
     ];
 
     /// The name in files and on the command line.
@@ -143,6 +146,7 @@ impl Metric {
             Self::StatementTime => "statement_time",
             Self::StatementCallsPerRequest => "statement_calls_per_request",
             Self::StatementTimePerRequest => "statement_time_per_request",
+            Self::IterationTime => "iteration_time",
         }
     }
 

@@ -11,10 +11,11 @@ use knee_study::study::{Absence, Basis, ClaimResult, ClaimVerdict, ENDPOINTS_MAX
 use super::value;
 use crate::number;
 
-/// The word of a verdict: times and rates of good responses become faster and slower, and so do statements; everything
-/// else better and worse.
+/// The word of a verdict: times and rates of good responses become faster and slower, and so do statements and
+/// iterations; everything else better and worse.
 pub const fn verdict(metric: Metric, verdict: Verdict) -> &'static str {
-    let speed = metric.is_response_time() || matches!(metric, Metric::Goodput | Metric::StatementTime);
+    let is_timed = matches!(metric, Metric::Goodput | Metric::StatementTime | Metric::IterationTime);
+    let speed = metric.is_response_time() || is_timed;
     match (verdict, speed) {
         (Verdict::Better, true) => "faster",
         (Verdict::Worse, true) => "slower",

@@ -57,6 +57,7 @@ fn test(id: &Text, raw: raw::Claim, known: &Known, finder: &mut Finder<'_>) -> O
     }
     let cell = Cell::new(variant.get_ref(), workload.get_ref());
     misplaced(&raw, finder);
+    of_script(workload, metric, known, finder);
     let named = raw.endpoint.as_ref();
     let cell = cell.at(named.and_then(|name| endpoint(name, workload.get_ref(), metric, known, finder)));
     let cell = cell.of_statement(raw.statement.as_ref().and_then(|name| statement(name, metric, known, finder)));
@@ -94,6 +95,15 @@ fn test(id: &Text, raw: raw::Claim, known: &Known, finder: &mut Finder<'_>) -> O
             finder.note(id.span(), what, "`expect = \"faster\"` against another variant, or `below = \"…\"`");
             None
         }
+    }
+}
+
+/// Refuses a claim about the iterations of a workload that is one request.
+fn of_script(workload: &Text, metric: Metric, known: &Known, finder: &mut Finder<'_>) {
+    let request = known.of_one_endpoint.contains(workload.get_ref());
+    if metric == Metric::IterationTime && request {
+        let what = format!("workload `{}` is no script: it has no {metric}", workload.get_ref());
+        finder.note(workload.span(), what, "use a metric of response times");
     }
 }
 

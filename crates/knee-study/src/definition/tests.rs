@@ -450,6 +450,18 @@ fn growth_through_a_seed_that_runs_once_is_refused() {
     }
 }
 
+#[test]
+fn a_claim_about_iterations_needs_a_script() {
+    let claim = |workload: &str| {
+        let lines = "metric = \"iteration_time\"\nvariant = \"more\"\nagainst = \"stock\"\nexpect = \"faster\"";
+        let claim = format!("[claims.C4]\ntext = \"a turn\"\nworkload = \"{workload}\"\n{lines}\n");
+        read(&STUDY.replacen("[[published]]", &format!("{claim}\n[[published]]"), 1))
+    };
+    assert!(claim("sale").is_ok());
+    let refused = claim("list").unwrap_err().to_string();
+    assert!(refused.starts_with("workload `list` is no script: it has no iteration_time"), "{refused}");
+}
+
 /// The study with a statement and a claim about it.
 fn with_statement(table: &str, lines: &str) -> Result<Definition, Problems> {
     let statement = format!("[statements.list]\n{table}\n\n[variants.stock]");
