@@ -23,6 +23,7 @@ use crate::redis::Server;
 use crate::registry::Handle;
 use crate::service::{ServiceState, StartContext};
 use crate::source::Sources;
+use crate::statements::{CountingServer, StatementProbe};
 use crate::supervisor;
 use crate::{declaration, platform, postgres, ready, registry};
 
@@ -45,6 +46,9 @@ pub struct Options {
     pub interrupt: Arc<AtomicBool>,
     /// Number of CPUs of the generator, if the declaration leaves it open; half of the CPUs when absent.
     pub generator_cpus: Option<usize>,
+    /// Whether the PostgreSQL servers count and time their statements, with `pg_stat_statements`. That takes CPU time
+    /// in each statement. A server whose installation lacks the extension runs without it, and its [`Store`] says so.
+    pub statements: bool,
 }
 
 impl Options {
@@ -57,6 +61,7 @@ impl Options {
             supervisor: None,
             interrupt: Arc::default(),
             generator_cpus: None,
+            statements: false,
         }
     }
 }
@@ -142,7 +147,7 @@ impl Fixture {
         };
         fixture.check_cpus()?;
         fixture.check_weight();
-        fixture.bring_up_stores()?;
+        fixture.bring_up_stores(options.statements)?;
         fixture.place_generator()?;
         Ok(fixture)
     }
@@ -292,6 +297,19 @@ impl Fixture {
         ActivityProbe { servers, database: postgres::DATABASE }
     }
 
+    /// How to ask the PostgreSQL servers that the fixture started for their statements; `None` if none counts them.
+    pub fn statements(&self) -> Option<StatementProbe> {
+        let counting = self.postgres.iter().filter(|(_, cluster)| cluster.counts());
+        let servers: Vec<CountingServer> = counting
+            .flat_map(|(store, cluster)| {
+                let version = cluster.version();
+                let servers = cluster.servers().into_iter();
+                servers.map(move |endpoint| CountingServer { store: store.clone(), endpoint, version })
+            })
+            .collect();
+        (!servers.is_empty()).then_some(StatementProbe { servers, database: postgres::DATABASE })
+    }
+
     /// The folder of the study, as an absolute path.
     pub fn study(&self) -> &Path {
         &self.study
@@ -408,11 +426,12 @@ impl Fixture {
         }
     }
 
-    fn bring_up_stores(&mut self) -> Result<(), Error> {
+    /// `counts` says whether PostgreSQL servers count their statements.
+    fn bring_up_stores(&mut self, counts: bool) -> Result<(), Error> {
         for (name, declared) in self.declaration.postgres.clone() {
             if declared.address.is_none() {
                 let cpus = self.cpus_of(declared.cpus.as_deref(), "")?;
-                let cluster = Cluster::up(&self.launcher, &name, &declared, cpus, &self.logs)?;
+                let cluster = Cluster::up(&self.launcher, &name, &declared, counts, cpus, &self.logs)?;
                 self.postgres.insert(name, cluster);
             }
         }

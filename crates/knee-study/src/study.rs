@@ -39,6 +39,8 @@ mod repeat;
 
 mod state;
 
+mod statement;
+
 mod times;
 
 mod usable;
@@ -56,13 +58,13 @@ pub use figure::Figure;
 pub use growth::{GrowthClass, GrowthResult};
 pub use headline::Headline;
 pub use lineup::Relation;
-pub use measured::Spent;
+pub use measured::{Spent, StatementWork};
 pub use repeat::{NEIGHBOURS, REPEATS_MAX};
 pub use state::Study;
 pub use times::{MergedTimes, ResponseTimes};
 pub use trial::{
-    CUT_SHORT, ENDPOINTS_MAX, Entry, GENERATOR, Measured, OfEndpoint, Options, Placement, Refusal,
-    TRIAL_RULES, Trial, TrialResult, TrialRule, TrialWarning,
+    CUT_SHORT, ENDPOINTS_MAX, Entry, GENERATOR, Measured, OfEndpoint, OfStatement, Options, Placement,
+    Refusal, TRIAL_RULES, Trial, TrialResult, TrialRule, TrialWarning,
 };
 
 use std::collections::{BTreeMap, VecDeque};

@@ -46,6 +46,7 @@ fn measured(trial: &Trial, millis: f64) -> TrialResult {
         times: None,
         responses: None,
         endpoints: BTreeMap::new(),
+        statements: BTreeMap::new(),
         record: None,
         placement: Placement::default(),
     })
