@@ -24,6 +24,8 @@ mod plan;
 
 mod query;
 
+pub mod remedy;
+
 mod rhythm;
 
 mod rules;
@@ -49,4 +51,5 @@ pub use examine::examine;
 pub use finding::{
     Confidence, Finding, Gain, Limit, NotRun, Remedy, Report, Signal, Subject, SubjectKind, Unit,
 };
+pub use remedy::Change;
 pub use rules::RULES;

@@ -2,7 +2,7 @@
 //!
 //! Shows nothing if nothing was found, and ten lines at most unless all findings are asked for. Does not judge.
 
-use knee_findings::{Bound, Finding, Gain, Limit, Remedy, Report, Signal, Unit};
+use knee_findings::{Bound, Finding, Gain, Limit, Report, Signal, Unit};
 
 use super::ink::{Tone, wrap, wrap_words};
 use super::style::{Style, heading};
@@ -121,13 +121,7 @@ fn figure(value: f64, unit: Unit, style: &Style) -> String {
 }
 
 fn remedy(finding: &Finding, style: &Style) -> Vec<String> {
-    let text = match &finding.remedy {
-        Remedy::Index { table, columns } => format!("an index on {table} ({})", columns.join(", ")),
-        Remedy::Setting { of, name, value } => format!("{of}: set {name} to {value}"),
-        Remedy::Environment { name, value } => format!("set the variable {name}={value} for the service"),
-        Remedy::Advice { text } => text.clone(),
-    };
-    wrap_words("    remedy: ", &clean::line(&text), style.width)
+    wrap_words("    remedy: ", &clean::line(&finding.remedy.to_string()), style.width)
 }
 
 fn gain(finding: &Finding, style: &Style) -> Vec<String> {
