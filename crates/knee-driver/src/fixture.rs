@@ -23,17 +23,23 @@ pub struct StudyFixture {
 }
 
 impl StudyFixture {
-    /// Starts the databases and caches of a declaration, whose relative paths are relative to `folder`.
+    /// Starts the databases and caches of a declaration, whose relative paths are relative to `folder`. `statements`
+    /// says whether databases count and time their statements.
     ///
     /// # Errors
     ///
     /// What is wrong with the declaration, or cannot be started.
-    pub fn up(declaration: &Declaration, folder: &Path, control: &Control) -> Result<Self, Error> {
+    pub fn up(
+        declaration: &Declaration,
+        statements: bool,
+        folder: &Path,
+        control: &Control,
+    ) -> Result<Self, Error> {
         let interrupt = Arc::new(AtomicBool::new(false));
         let forwarder =
             InterruptForwarder::start(control.clone(), interrupt.clone()).map_err(Error::System)?;
         let supervisor = Some(supervisor::Program::this().map_err(Error::System)?);
-        let options = Options { supervisor, interrupt, ..Options::new(folder) };
+        let options = Options { supervisor, interrupt, statements, ..Options::new(folder) };
         Ok(Self { fixture: Fixture::up(declaration, &options)?, forwarder })
     }
 

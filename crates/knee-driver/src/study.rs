@@ -77,6 +77,11 @@ fn declared(study: &Study) -> Declaration {
     declaration
 }
 
+/// Whether its databases count their statements: only if somebody asks for that, because it costs CPU time.
+const fn counts(study: &Study) -> bool {
+    study.options().observed
+}
+
 /// Refuses a study whose services cannot be started, before anything starts.
 ///
 /// # Errors
@@ -116,7 +121,7 @@ pub fn run(
     let (started, machine) = (clock::wall(), host::machine());
     sessions.push(Session { started, first_trial: study.entries().len(), build, machine });
     observe(Event::FixtureStarts);
-    let fixture = StudyFixture::up(&declared(study), folder, control)?;
+    let fixture = StudyFixture::up(&declared(study), counts(study), folder, control)?;
     fixture.check(&study.definition().workloads)?;
     let source = source(fixture.fixture.study());
     let mut runner = TrialRunner::new(Some(fixture), source, control.clone());
@@ -142,7 +147,7 @@ pub fn run_unsaved(
     check(study)?;
     let declared = declared(study);
     let starts = !declared.service.is_empty();
-    let fixture = starts.then(|| StudyFixture::up(&declared, Path::new("."), control)).transpose()?;
+    let fixture = starts.then(|| StudyFixture::up(&declared, counts(study), Path::new("."), control)).transpose()?;
     let mut runner = TrialRunner::new(fixture, source, control.clone());
     pilot::divide(study, &mut runner, observe)?;
     Trials { control, observe, save: &mut |_, _| Ok(()) }.run(study, runner)
@@ -183,7 +188,7 @@ pub fn up(study: &Study, variant: &str, folder: &Path, control: &Control) -> Res
     })?;
     check(study)?;
     let definition = study.definition();
-    let mut fixture = StudyFixture::up(&declared(study), folder, control)?;
+    let mut fixture = StudyFixture::up(&declared(study), counts(study), folder, control)?;
     let mut services: Vec<(String, Running)> = Vec::new();
     for workload in &definition.workloads {
         let needed =

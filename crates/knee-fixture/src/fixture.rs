@@ -45,6 +45,9 @@ pub struct Options {
     pub interrupt: Arc<AtomicBool>,
     /// Number of CPUs of the generator, if the declaration leaves it open; half of the CPUs when absent.
     pub generator_cpus: Option<usize>,
+    /// Whether the PostgreSQL servers count and time their statements, with `pg_stat_statements`. That takes CPU time
+    /// in each statement. A server whose installation lacks the extension runs without it, and its [`Store`] says so.
+    pub statements: bool,
 }
 
 impl Options {
@@ -57,6 +60,7 @@ impl Options {
             supervisor: None,
             interrupt: Arc::default(),
             generator_cpus: None,
+            statements: false,
         }
     }
 }
@@ -142,7 +146,7 @@ impl Fixture {
         };
         fixture.check_cpus()?;
         fixture.check_weight();
-        fixture.bring_up_stores()?;
+        fixture.bring_up_stores(options.statements)?;
         fixture.place_generator()?;
         Ok(fixture)
     }
@@ -408,11 +412,12 @@ impl Fixture {
         }
     }
 
-    fn bring_up_stores(&mut self) -> Result<(), Error> {
+    /// `counts` says whether PostgreSQL servers count their statements.
+    fn bring_up_stores(&mut self, counts: bool) -> Result<(), Error> {
         for (name, declared) in self.declaration.postgres.clone() {
             if declared.address.is_none() {
                 let cpus = self.cpus_of(declared.cpus.as_deref(), "")?;
-                let cluster = Cluster::up(&self.launcher, &name, &declared, cpus, &self.logs)?;
+                let cluster = Cluster::up(&self.launcher, &name, &declared, counts, cpus, &self.logs)?;
                 self.postgres.insert(name, cluster);
             }
         }

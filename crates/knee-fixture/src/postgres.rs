@@ -18,10 +18,12 @@ use crate::program::{self, Installed};
 use crate::registry::{self, Handle, Launch, StopSignal};
 use crate::{platform, ready, unprivileged};
 
+pub(crate) mod counting;
 mod replica;
 mod settings;
 pub(crate) mod sql;
 
+use counting::Counting;
 pub(crate) use settings::text_of;
 use sql::Endpoint;
 
@@ -67,16 +69,19 @@ pub(crate) struct Cluster {
     password: String,
     /// The settings in effect, including those of a variant.
     settings: BTreeMap<String, Setting>,
+    counting: Counting,
     primary: Server,
     replica: Option<Server>,
 }
 
 impl Cluster {
-    /// Makes and starts a cluster with an empty database.
+    /// Makes and starts a cluster with an empty database. It counts its statements if `counts` asks for it and the
+    /// installation can.
     pub(crate) fn up(
         launcher: &Launcher,
         name: &str,
         declared: &Postgres,
+        counts: bool,
         cpus: Vec<usize>,
         logs: &Path,
     ) -> Result<Self, Error> {
@@ -106,12 +111,13 @@ impl Cluster {
             cpus,
             password: password()?,
             settings: declared.settings.clone(),
+            counting: Counting::of(counts),
             primary: server("", format!("PostgreSQL `{name}`")),
             replica,
             folder,
         };
         cluster.initialise(launcher)?;
-        cluster.start(launcher)?;
+        cluster.start_first(launcher)?;
         cluster.create_database(DATABASE, None)?;
         if cluster.replica.is_some() {
             cluster.follow(launcher)?;
@@ -168,7 +174,8 @@ impl Cluster {
 
     /// Declared settings of its servers that are unavailable here.
     pub(crate) fn unavailable(&self) -> Vec<Unavailable> {
-        std::iter::once(&self.primary).chain(&self.replica).filter_map(|s| s.unavailable.clone()).collect()
+        let servers = std::iter::once(&self.primary).chain(&self.replica);
+        servers.filter_map(|server| server.unavailable.clone()).chain(self.counting.lacks()).collect()
     }
 
     /// An error if one of its servers has ended.
@@ -276,11 +283,33 @@ impl Cluster {
         if self.declared.replica == Some(Replication::Sync) && self.replica_runs() {
             ours.push(("synchronous_standby_names", format!("\"{REPLICA}\"")));
         }
-        settings::lines(wanted, &self.declared.extensions, &ours, &format!("postgres.{}.settings", self.name))
+        let mut extensions = self.declared.extensions.clone();
+        extensions.extend(self.counts().then(|| counting::EXTENSION.to_owned()));
+        settings::lines(wanted, &extensions, &ours, &format!("postgres.{}.settings", self.name))
+    }
+
+    /// Whether its servers count their statements.
+    pub(crate) fn counts(&self) -> bool {
+        self.counting == Counting::Yes
     }
 
     fn replica_runs(&self) -> bool {
         self.replica.as_ref().is_some_and(|replica| replica.data.exists())
+    }
+
+    /// Starts the primary for the first time; without counting statements if its installation cannot.
+    fn start_first(&mut self, launcher: &Launcher) -> Result<(), Error> {
+        match self.start(launcher) {
+            Err(Error::Died { last_lines, .. }) if self.counts() && counting::is_missing(&last_lines) => {
+                self.counting = Counting::lacking(&self.primary.who);
+                self.start(launcher)?;
+            }
+            other => other?,
+        }
+        if self.counts() {
+            self.ask("count its statements", "postgres", &counting::create_for_fixture())?;
+        }
+        Ok(())
     }
 
     fn start(&mut self, launcher: &Launcher) -> Result<(), Error> {
@@ -366,6 +395,9 @@ impl Cluster {
         for extension in &self.declared.extensions {
             let create = format!("CREATE EXTENSION IF NOT EXISTS {} CASCADE", name_of(extension));
             self.ask(&format!("create the extension `{extension}`"), name, &[create])?;
+        }
+        if self.counts() && !self.declared.extensions.iter().any(|declared| declared == counting::EXTENSION) {
+            self.ask("count its statements", name, &counting::create_for_services())?;
         }
         Ok(())
     }

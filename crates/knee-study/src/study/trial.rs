@@ -29,6 +29,9 @@ pub struct Options {
     /// Let the generator share its CPUs with services and databases.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub share_cpus: bool,
+    /// Whether what is started is observed, so that its databases also count their statements. That takes CPU time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub observed: bool,
 }
 
 /// Why a study cannot run as asked.

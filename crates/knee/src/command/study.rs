@@ -14,7 +14,7 @@ use knee_study::study::{Conclusion, Options, Study};
 use super::failed::{Failed, driver_failed, failed, refused};
 use super::progress::{Progress, plan};
 use super::{build, noise};
-use crate::args::{ExtentFlags, StudyArgs};
+use crate::args::StudyArgs;
 use crate::exit::Exit;
 use crate::other_load::Presence;
 use crate::problem::{Problem, on_one_line, reason};
@@ -63,7 +63,7 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     observe::of_trial(&args.observe, &[]).map_err(refused)?;
     let mut writer = Writer::open(args, color).map_err(refused)?;
     let claims_in = &definition.claims_in;
-    StudyFolder::of(&folder, &options_of(&args.extent), claims_in).check().map_err(refused)?;
+    StudyFolder::of(&folder, &options_of(args), claims_in).check().map_err(refused)?;
     // Before the saved trials are read: another study in the folder would add to them.
     let lock =
         (!args.extent.report_only).then(|| driver::lock(&folder)).transpose().map_err(driver_failed)?;
@@ -154,7 +154,7 @@ fn begin(
     folder: &Path,
     narrate: fn(&str),
 ) -> Result<(Study, Vec<Session>), Failed> {
-    let (extent, options) = (&args.extent, options_of(&args.extent));
+    let (extent, options) = (&args.extent, options_of(args));
     let start = match (extent.report_only, extent.resume) {
         (true, _) if options == Options::default() => Start::Saved,
         (true, _) | (false, true) => Start::Resumed,
@@ -171,13 +171,15 @@ fn begin(
 }
 
 /// The options that were asked for.
-fn options_of(extent: &ExtentFlags) -> Options {
+fn options_of(args: &StudyArgs) -> Options {
+    let extent = &args.extent;
     Options {
         quick: extent.quick,
         variants: extent.variants.clone(),
         blocks: extent.blocks,
         aa: extent.aa.clone(),
         share_cpus: extent.share_cpus,
+        observed: observe::names_started(&args.observe),
     }
 }
 

@@ -13,13 +13,18 @@ const TARGETS_MAX: usize = 32;
 /// Stands for everything that a study or a comparison started.
 const STARTED: &str = "started";
 
+/// Whether everything that is started is watched.
+pub fn names_started(flags: &ObserveFlags) -> bool {
+    flags.targets.iter().any(|text| text == STARTED)
+}
+
 /// Resolves the flags of a command that starts nothing.
 ///
 /// # Errors
 ///
 /// When a target cannot be read, or there are too many.
 pub fn targets(flags: &ObserveFlags) -> Result<Vec<Target>, Problem> {
-    if flags.targets.iter().any(|text| text == STARTED) {
+    if names_started(flags) {
         return Err(Problem::new(
             format!("`--observe {STARTED}`: this command starts nothing"),
             "name what is to be observed, as in `--observe pid:4242` or `--observe postgres://host/database`",

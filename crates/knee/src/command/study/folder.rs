@@ -248,6 +248,9 @@ fn flags(options: &Options) -> Vec<String> {
     if options.share_cpus {
         add("--share-cpus", None);
     }
+    if options.observed {
+        add("--observe", Some("started".to_owned()));
+    }
     words
 }
 

@@ -30,7 +30,8 @@ pub fn up(
     variant: Option<&str>,
     narrate: fn(&str),
 ) -> Result<Exit, Failed> {
-    let options = Options { share_cpus: true, ..Options::default() };
+    // Nothing is measured for the study here, and observers can be put beside any load.
+    let options = Options { share_cpus: true, observed: true, ..Options::default() };
     let study = Study::new(definition.clone(), options, None)
         .map_err(|refusal| driver_failed(knee_driver::Error::from(refusal)))?;
     let control = Control::new();
