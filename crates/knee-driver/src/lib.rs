@@ -20,6 +20,7 @@ mod reset;
 mod runner;
 pub mod saved;
 pub mod saved_steps;
+pub mod search;
 pub mod study;
 pub mod sweep;
 mod trials;

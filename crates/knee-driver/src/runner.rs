@@ -198,6 +198,36 @@ impl TrialRunner {
         Ok(survived.then(|| Measured::of(&run, spent, record)))
     }
 
+    /// Loads a variant outside of any trial and returns the whole run; its service has ended afterwards.
+    pub(crate) fn look(&mut self, study: &Study, trial: &Trial, times: Times) -> Result<Loaded, Error> {
+        let variant = study.variant_of(trial).cloned().ok_or(Error::Missing("variant"))?;
+        let workload = study.workload_of(trial).cloned().ok_or(Error::Missing("workload"))?;
+        let service = workload.service.clone();
+        let (running, _) = match self.service(study, trial, &variant, &service) {
+            Ok(found) => found,
+            Err(Absent::Fixture(error)) => return Err(error.into()),
+            Err(Absent::Undeclared) => return Err(Error::Missing("service")),
+        };
+        let workload = self.filled(workload)?;
+        let loaded = self.load(&workload, &running, times, None);
+        self.running = None;
+        let (loaded, _) = loaded?;
+        if let Some(fixture) = &mut self.fixture {
+            fixture.fixture.check()?;
+            fixture.fixture.stop(&service)?;
+        }
+        if matches!(loaded.run.ending, Ending::Interrupted | Ending::Aborted) {
+            return Err(Error::Interrupted);
+        }
+        Error::if_no_success(&loaded.run, &format!("`{}`", workload.name))?;
+        Ok(loaded)
+    }
+
+    /// Sends the load of the following trials with `source`.
+    pub(crate) fn send_with(&mut self, source: Box<dyn LoadSource>) {
+        self.source = source;
+    }
+
     /// What the time was spent on until now.
     pub(crate) const fn spans(&self) -> Spans {
         self.spans

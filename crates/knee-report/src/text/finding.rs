@@ -53,6 +53,18 @@ fn short(report: &Report, style: &Style) -> Vec<String> {
 /// Every finding with all of its evidence, the bounds of resources, and what could not be looked for.
 fn all(report: &Report, style: &Style) -> Vec<String> {
     let mut lines = vec![heading("What stops it", "", style)];
+    lines.extend(found(report, style));
+    lines.extend(wrap("  Rules that ran: ", report.ran.iter().copied(), ", ", style.width));
+    for rule in &report.could_not_run {
+        let text = format!("{} could not run: it needs {}", rule.code, clean::line(&rule.lacks));
+        lines.extend(wrap_words("  ", &text, style.width));
+    }
+    lines
+}
+
+/// Every finding with all of its evidence, and the bounds of resources.
+pub(crate) fn found(report: &Report, style: &Style) -> Vec<String> {
+    let mut lines = Vec::new();
     for finding in &report.findings {
         lines.extend(headline(finding, style));
         lines.extend(subject(finding, style));
@@ -64,11 +76,6 @@ fn all(report: &Report, style: &Style) -> Vec<String> {
         lines.push("  nothing found".to_owned());
     }
     lines.extend(report.bounds.iter().flat_map(|bound| bound_lines(bound, style)));
-    lines.extend(wrap("  Rules that ran: ", report.ran.iter().copied(), ", ", style.width));
-    for rule in &report.could_not_run {
-        let text = format!("{} could not run: it needs {}", rule.code, clean::line(&rule.lacks));
-        lines.extend(wrap_words("  ", &text, style.width));
-    }
     lines
 }
 
