@@ -17,6 +17,7 @@ mod placement;
 pub mod private_file;
 pub mod process;
 mod reset;
+mod resource;
 mod runner;
 pub mod saved;
 pub mod saved_steps;

@@ -44,7 +44,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use bound::Bound;
+pub use bound::{Bound, bounds};
 pub use definition::Rule;
 pub use evidence::Evidence;
 pub use examine::examine;

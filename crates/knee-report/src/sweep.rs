@@ -13,6 +13,8 @@ pub mod markdown;
 
 mod next;
 
+mod resource;
+
 mod sentence;
 
 pub mod svg;

@@ -99,6 +99,7 @@ fn measured(step: &Step, generator_most: f64) -> StepResult {
         cpu: Some(achieved * 4e-4 * (step.seconds + step.warm_up)),
         host_busy: Some(0.8),
         programs: Vec::new(),
+        resources: Vec::new(),
         generator_delay: None,
         interrupted: false,
         record: Some(format!("step-{}.knee", step.number)),
