@@ -4,6 +4,7 @@
 //! the cost of a request. So resources are sampled several times per second, and only samples within the measured
 //! window count. Does not divide by requests.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use std::time::Duration;
 use knee_core::clock::MonotonicClock;
 use knee_core::unit::Nanos;
 use knee_engine::host;
-use knee_fixture::{Activity, ActivityProbe};
+use knee_fixture::{Activity, ActivityProbe, Executions, StatementId, StatementProbe, StatementText};
 
 use crate::process::Snapshot;
 
@@ -42,8 +43,17 @@ pub struct Watched {
     pub service: Vec<u32>,
     /// Processes of the stores.
     pub stores: Vec<u32>,
-    /// How the databases are asked for their work; `None` if the study does not want to know it.
-    pub probe: Option<ActivityProbe>,
+    /// How the databases are asked.
+    pub probes: Probes,
+}
+
+/// How databases are asked for what they did; `None` if the study does not want to know it.
+#[derive(Clone, Debug, Default)]
+pub struct Probes {
+    /// For the work of all statements.
+    pub activity: Option<ActivityProbe>,
+    /// For each statement.
+    pub statements: Option<StatementProbe>,
 }
 
 /// Samples on its own thread until it is ended.
@@ -59,6 +69,10 @@ struct Looks {
     samples: Vec<Sample>,
     /// The work of the databases until a moment.
     activities: Vec<(Nanos, Activity)>,
+    /// The executions of each statement until a moment.
+    executions: Vec<(Nanos, BTreeMap<StatementId, Executions>)>,
+    /// The statements, after the last look.
+    texts: Vec<StatementText>,
 }
 
 impl Watch {
@@ -73,6 +87,7 @@ impl Watch {
                 looks.look(clock, &watched);
             }
             looks.look(clock, &watched);
+            looks.texts = watched.probes.statements.as_ref().and_then(StatementProbe::texts).unwrap_or_default();
             looks
         });
         Self { clock, end, looks }
@@ -94,10 +109,15 @@ impl Looks {
         let snapshot = Snapshot::now();
         let used = [snapshot.cpu(&watched.service), snapshot.cpu(&watched.stores), Some(host::cpu_time())];
         self.samples.push(Sample { at: clock.now(), used, memory: snapshot.memory(&watched.service) });
-        if (self.samples.len() - 1).is_multiple_of(ASKED_EVERY)
-            && let Some(activity) = watched.probe.as_ref().and_then(ActivityProbe::read)
-        {
+        if !(self.samples.len() - 1).is_multiple_of(ASKED_EVERY) {
+            return;
+        }
+        let Probes { activity, statements } = &watched.probes;
+        if let Some(activity) = activity.as_ref().and_then(ActivityProbe::read) {
             self.activities.push((clock.now(), activity));
+        }
+        if let Some(executions) = statements.as_ref().and_then(StatementProbe::read) {
+            self.executions.push((clock.now(), executions));
         }
     }
 }
@@ -136,6 +156,25 @@ impl Observed {
         })
     }
 
+    /// What the databases executed between two moments on the run's clock: that between the first and the last look
+    /// inside, with the share of the time that these span; `None` if that is less than half.
+    pub fn executed(&self, from: Nanos, to: Nanos) -> Option<Executed<'_>> {
+        let began = self.began?;
+        let inside = |(at, _): &&(Nanos, BTreeMap<StatementId, Executions>)| (began + from..=began + to).contains(at);
+        let (first, before) = self.looks.executions.iter().find(inside)?;
+        let (last, after) = self.looks.executions.iter().rfind(inside)?;
+        let share = scale(last.since(*first), to.since(from))?.recip();
+        let statements = self.looks.texts.iter().filter_map(|known| {
+            let after = *after.get(&known.id)?;
+            let before = before.get(&known.id).copied().unwrap_or_default();
+            // A server that has forgotten a statement counts it from zero again.
+            let before = if before.calls > after.calls { Executions::default() } else { before };
+            let calls = after.calls - before.calls;
+            Some((known, Executions { calls, time: after.time.since(before.time) }))
+        });
+        Some(Executed { statements: statements.collect(), share })
+    }
+
     /// The highest memory use of the service, in bytes.
     pub fn memory(&self) -> Option<u64> {
         self.looks.samples.iter().filter_map(|sample| sample.memory).max()
@@ -148,6 +187,15 @@ impl Observed {
             _ => Parts::default(),
         }
     }
+}
+
+/// What databases executed for a while.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Executed<'a> {
+    /// Every statement that the servers knew in the end, with its executions meanwhile.
+    pub statements: Vec<(&'a StatementText, Executions)>,
+    /// The while, as a share of the time that was asked for, 0.5 to 1.
+    pub share: f64,
 }
 
 /// How many times as long `whole` is as the part that was `seen`; `None` if that is less than half.
@@ -177,7 +225,8 @@ mod tests {
         });
         let activity = |second: u64| Activity { blocks: 300 * second, wal_bytes: 7_000 * second };
         let activities = (0..=4).map(|second| (Nanos::from_secs(second), activity(second)));
-        let looks = Looks { samples: looks.collect(), activities: activities.collect() };
+        let looks =
+            Looks { samples: looks.collect(), activities: activities.collect(), ..Looks::default() };
         Observed { looks, began: Some(Nanos::from_secs(1)) }
     }
 
@@ -193,8 +242,8 @@ mod tests {
     #[test]
     fn memory_is_the_highest_of_the_trial_and_not_that_at_its_end() {
         assert_eq!(observed().memory(), Some(1_000));
-        let watch =
-            Watch::start(Watched { service: vec![std::process::id()], stores: Vec::new(), probe: None });
+        let service = vec![std::process::id()];
+        let watch = Watch::start(Watched { service, stores: Vec::new(), probes: Probes::default() });
         assert!(!cfg!(target_os = "linux") || watch.end(None).memory() > Some(0));
     }
 
@@ -205,6 +254,35 @@ mod tests {
         assert_eq!(window(1_000, 3_000), Some(Activity { blocks: 600, wal_bytes: 14_000 }));
         assert_eq!(window(500, 3_500).map(|activity| activity.blocks), Some(900), "the edges are drawn out");
         assert_eq!(window(100, 900), None);
+    }
+
+    #[test]
+    fn executions_are_those_between_the_looks_within_the_window() {
+        let id = |query| StatementId { server: 0, query };
+        let executions = |calls: u64| Executions { calls, time: Nanos::from_millis(2 * calls) };
+        let mut observed = observed();
+        observed.looks.executions = (0..=4_u64)
+            .map(|second| {
+                // 1 grows, 2 begins in the window, and the server forgets 3.
+                let mut known = BTreeMap::from([(id(1), executions(10 * second))]);
+                if second >= 3 {
+                    known.insert(id(2), executions(second));
+                }
+                known.insert(id(3), executions(if second < 4 { 100 + second } else { 5 }));
+                (Nanos::from_secs(second), known)
+            })
+            .collect();
+        let text = |query: i64| StatementText {
+            id: id(query),
+            store: "db".to_owned(),
+            text: format!("select {query}"),
+        };
+        observed.looks.texts = (1..=4).map(text).collect();
+        let window = observed.executed(Nanos::from_millis(500), Nanos::from_millis(3_500)).unwrap();
+        assert!((window.share - 2.0 / 3.0).abs() < 1e-9, "looks at 2, 3 and 4 s, of 1.5 to 4.5 s: {window:?}");
+        let found: Vec<_> = window.statements.iter().map(|(known, work)| (known.id.query, *work)).collect();
+        assert_eq!(found, [(1, executions(20)), (2, executions(4)), (3, executions(5))]);
+        assert!(observed.executed(Nanos::from_millis(100), Nanos::from_millis(900)).is_none());
     }
 
     #[test]
@@ -222,7 +300,11 @@ mod tests {
 
     #[test]
     fn a_watch_sees_this_process_work() {
-        let watch = Watch::start(Watched { service: Vec::new(), stores: Vec::new(), probe: None });
+        let watch = Watch::start(Watched {
+            service: Vec::new(),
+            stores: Vec::new(),
+            probes: Probes::default(),
+        });
         let worked = host::cpu_time();
         while host::cpu_time().since(worked) < Nanos::from_millis(20) {}
         let observed = watch.end(Some(MonotonicClock::start()));

@@ -2,19 +2,23 @@
 //!
 //! Does not choose trials and does not interpret measurements.
 
+use std::collections::BTreeMap;
+
 use knee_core::clock::MonotonicClock;
 use knee_core::record::{Ending, Run};
 use knee_core::unit::Nanos;
 use knee_engine::control::{Control, Request};
-use knee_fixture::{ActivityProbe, Fixture, Running, Store};
-use knee_study::definition::{Load, Variant, Workload};
+use knee_fixture::{Fixture, Running, Store};
+use knee_study::definition::{Definition, Load, Variant, Workload};
 use knee_study::metric::Metric;
-use knee_study::study::{CUT_SHORT, Measured, Placement, Spent, Study, Trial, TrialResult, TrialWarning};
+use knee_study::study::{
+    CUT_SHORT, Figure, Measured, Placement, Spent, StatementWork, Study, Trial, TrialResult, TrialWarning,
+};
 
-use crate::cost::{Observed, Watch, Watched};
+use crate::cost::{Observed, Probes, Watch, Watched};
 use crate::error::Error;
 use crate::fixture::{StudyFixture, variable};
-use crate::placement;
+use crate::{placement, resource};
 use crate::variant::{others, overrides};
 
 /// The run of a trial.
@@ -23,6 +27,8 @@ pub struct Loaded {
     pub run: Run,
     /// The name of its record, as it is shown; `None` if it was not saved.
     pub record: Option<String>,
+    /// Mean duration of the script's iterations after the warm-up; `None` without a script or an iteration.
+    pub iteration: Option<Nanos>,
 }
 
 /// Sends the load of a trial.
@@ -159,9 +165,13 @@ impl TrialRunner {
         let times =
             Times { settle: study.settle(fresh), measure: study.measure(trial), seed: trial.arrival_seed };
         let place = self.place(&workload, &running);
-        let probe = self.probe(study);
+        let probes = self.probes(study);
         let clock = MonotonicClock::start();
-        let (Loaded { run, record }, spent) = self.load(&workload, &running, times, probe)?;
+        let (Loaded { run, record, iteration }, observed) = self.load(&workload, &running, times, probes)?;
+        let spent = Spent {
+            statements: statements(study.definition(), &run, &observed),
+            ..spent(&run, &observed)
+        };
         self.spans.loaded(clock.now(), run.head.measured_from.saturating_add(run.window()));
         if let Some(Err(error)) = self.fixture.as_ref().map(|fixture| fixture.fixture.check()) {
             self.running = None;
@@ -171,6 +181,9 @@ impl TrialRunner {
             return Err(Error::Interrupted);
         }
         let mut measured = Measured { placement: place, ..Measured::of(&run, spent, record) };
+        measured.resources = resource::of_trial(&run);
+        let iteration = iteration.map(|mean| Figure::from(mean.as_nanos() as f64));
+        measured.figures.extend(iteration.map(|mean| (Metric::IterationTime, mean)));
         measured.warnings.extend(cut_short(run.window(), times.measure));
         let what = format!("the first trial of `{}`", workload.name);
         let no_success = Error::if_no_success(&run, &what).err();
@@ -189,13 +202,13 @@ impl TrialRunner {
         let service = workload.service.clone();
         let Ok((running, _)) = self.service(study, trial, &variant, &service) else { return Ok(None) };
         let Ok(workload) = self.filled(workload) else { return Ok(None) };
-        let loaded = self.load(&workload, &running, times, None);
+        let loaded = self.load(&workload, &running, times, Probes::default());
         self.running = None;
         let Some(fixture) = &mut self.fixture else { return Ok(None) };
         let survived = fixture.fixture.check().is_ok();
         fixture.fixture.reset(&service)?;
-        let (Loaded { run, record }, spent) = loaded?;
-        Ok(survived.then(|| Measured::of(&run, spent, record)))
+        let (Loaded { run, record, .. }, observed) = loaded?;
+        Ok(survived.then(|| Measured::of(&run, spent(&run, &observed), record)))
     }
 
     /// Loads a variant outside of any trial and returns the whole run; its service has ended afterwards.
@@ -209,7 +222,7 @@ impl TrialRunner {
             Err(Absent::Undeclared) => return Err(Error::Missing("service")),
         };
         let workload = self.filled(workload)?;
-        let loaded = self.load(&workload, &running, times, None);
+        let loaded = self.load(&workload, &running, times, Probes::default());
         self.running = None;
         let (loaded, _) = loaded?;
         if let Some(fixture) = &mut self.fixture {
@@ -243,14 +256,14 @@ impl TrialRunner {
         self.fixture.as_mut().map(|fixture| &mut fixture.fixture)
     }
 
-    /// Sends the load, and measures its cost meanwhile.
+    /// Sends the load, and looks meanwhile at what it costs.
     fn load(
         &self,
         workload: &Workload,
         running: &Running,
         times: Times,
-        probe: Option<ActivityProbe>,
-    ) -> Result<(Loaded, Spent), Error> {
+        probes: Probes,
+    ) -> Result<(Loaded, Observed), Error> {
         let service: Vec<u32> = running.pid.into_iter().collect();
         let processes = service.iter().map(|pid| format!("pid:{pid}"));
         let started: Vec<String> =
@@ -259,18 +272,22 @@ impl TrialRunner {
         let stores = self.stores().into_iter().flat_map(|store| store.pids).collect();
         // That of another run, if this one should never begin.
         let _ = self.control.take_clock();
-        let watch = Watch::start(Watched { service, stores, probe });
+        let watch = Watch::start(Watched { service, stores, probes });
         let loaded = self.source.load(workload, &subject, times, &self.control);
         let observed = watch.end(self.control.take_clock());
-        let loaded = loaded?;
-        let spent = spent(&loaded.run, &observed);
-        Ok((loaded, spent))
+        Ok((loaded?, observed))
     }
 
-    /// How to ask the databases for their work, if the study asks for it.
-    fn probe(&self, study: &Study) -> Option<ActivityProbe> {
-        let fixture = self.fixture.as_ref()?;
-        study.asks_for(Metric::is_of_postgres).then(|| fixture.fixture.activity())
+    /// How to ask the databases for what the study wants to know.
+    fn probes(&self, study: &Study) -> Probes {
+        let Some(fixture) = self.fixture.as_ref().map(|fixture| &fixture.fixture) else {
+            return Probes::default();
+        };
+        let named = !study.definition().statements.is_empty();
+        Probes {
+            activity: study.asks_for(Metric::is_of_postgres).then(|| fixture.activity()),
+            statements: named.then(|| fixture.statements()).flatten(),
+        }
     }
 
     fn stores(&self) -> Vec<Store> {
@@ -349,7 +366,27 @@ fn spent(run: &Run, observed: &Observed) -> Spent {
         memory: observed.memory(),
         blocks: activity.map(|activity| activity.blocks),
         wal_bytes: activity.map(|activity| activity.wal_bytes),
+        statements: BTreeMap::new(),
     }
+}
+
+/// Executions of the statements that the study names, by these names; nothing if the databases did not count them.
+fn statements(definition: &Definition, run: &Run, observed: &Observed) -> BTreeMap<String, StatementWork> {
+    let from = run.head.measured_from;
+    let Some(executed) = observed.executed(from, from.saturating_add(run.window())) else {
+        return BTreeMap::new();
+    };
+    let named = definition.statements.iter().map(|(name, statement)| {
+        let matching = executed.statements.iter().filter(|(known, _)| statement.is(&known.store, &known.text));
+        let nothing = StatementWork { calls: 0, time: Nanos::ZERO, share: executed.share };
+        let work = matching.fold(nothing, |sum, (_, work)| StatementWork {
+            calls: sum.calls + work.calls,
+            time: sum.time + work.time,
+            ..sum
+        });
+        (name.clone(), work)
+    });
+    named.collect()
 }
 
 /// The warning if a script's own options end it before the time that the study declares.

@@ -348,6 +348,8 @@ kind = "ladder"
             times: None,
             responses: None,
             endpoints: BTreeMap::new(),
+            statements: BTreeMap::new(),
+            resources: BTreeMap::new(),
             validity: knee_core::validity::Validity::Valid,
             warnings: Vec::new(),
             steady: None,

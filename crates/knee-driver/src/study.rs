@@ -78,8 +78,8 @@ pub(crate) fn declared(study: &Study) -> Declaration {
 }
 
 /// Whether its databases count their statements: only if somebody asks for that, because it costs CPU time.
-pub(crate) const fn counts(study: &Study) -> bool {
-    study.options().observed
+pub(crate) fn counts(study: &Study) -> bool {
+    study.options().observed || !study.definition().statements.is_empty()
 }
 
 /// Refuses a study whose services cannot be started, before anything starts.

@@ -23,6 +23,7 @@ use crate::redis::Server;
 use crate::registry::Handle;
 use crate::service::{ServiceState, StartContext};
 use crate::source::Sources;
+use crate::statements::{CountingServer, StatementProbe};
 use crate::supervisor;
 use crate::{declaration, platform, postgres, ready, registry};
 
@@ -296,6 +297,19 @@ impl Fixture {
     pub fn activity(&self) -> ActivityProbe {
         let servers = self.postgres.values().map(Cluster::writer).collect();
         ActivityProbe { servers, database: postgres::DATABASE }
+    }
+
+    /// How to ask the PostgreSQL servers that the fixture started for their statements; `None` if none counts them.
+    pub fn statements(&self) -> Option<StatementProbe> {
+        let counting = self.postgres.iter().filter(|(_, cluster)| cluster.counts());
+        let servers: Vec<CountingServer> = counting
+            .flat_map(|(store, cluster)| {
+                let version = cluster.version();
+                let servers = cluster.servers().into_iter();
+                servers.map(move |endpoint| CountingServer { store: store.clone(), endpoint, version })
+            })
+            .collect();
+        (!servers.is_empty()).then_some(StatementProbe { servers, database: postgres::DATABASE })
     }
 
     /// The folder of the study, as an absolute path.

@@ -24,6 +24,7 @@ mod registry;
 mod service;
 mod source;
 mod started;
+mod statements;
 pub mod supervisor;
 mod unprivileged;
 
@@ -34,3 +35,4 @@ pub use exit::Exit;
 pub use fixture::{Fixture, Options, Running, Store};
 pub use overrides::Overrides;
 pub use placement::Unavailable;
+pub use statements::{Executions, StatementId, StatementProbe, StatementText};

@@ -158,6 +158,16 @@ impl Cluster {
             .collect()
     }
 
+    /// Its servers, the writing one first.
+    pub(crate) fn servers(&self) -> Vec<Endpoint> {
+        std::iter::once(&self.primary).chain(&self.replica).map(|server| self.endpoint(server)).collect()
+    }
+
+    /// The major version of its servers.
+    pub(crate) const fn version(&self) -> u32 {
+        self.installed.version
+    }
+
     /// The server that writes.
     pub(crate) fn writer(&self) -> Endpoint {
         self.endpoint(&self.primary)

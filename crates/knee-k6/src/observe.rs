@@ -10,6 +10,8 @@ use knee_core::unit::Nanos;
 use crate::http::answer::Answer;
 use crate::http::request::Request;
 
+pub mod iterations;
+
 pub mod metered;
 
 pub mod streamed;

@@ -30,6 +30,8 @@ pub mod json;
 
 mod provenance;
 
+mod resource;
+
 mod markdown;
 
 mod measuring;

@@ -85,6 +85,7 @@ impl Asked {
             claims_in: Vec::new(),
             fixture: self.fixture,
             switches: BTreeMap::new(),
+            statements: BTreeMap::new(),
             variants: self.variants,
             workloads: vec![workload],
             design,

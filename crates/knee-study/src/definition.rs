@@ -19,6 +19,8 @@ mod read;
 
 mod resolve;
 
+mod statement;
+
 mod stored;
 
 mod structure;
@@ -52,6 +54,9 @@ pub struct Definition {
     pub fixture: Declaration,
     /// The switches, by name.
     pub switches: BTreeMap<String, Switch>,
+    /// Statements of databases that trials count, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub statements: BTreeMap<String, Statement>,
     /// The variants, in the order of the file.
     #[serde(alias = "arms")]
     pub variants: Vec<Variant>,
@@ -92,6 +97,17 @@ pub enum Passed {
     Env(String),
     /// By an argument at the end of the command, with the value in place of `{value}`.
     Argument(String),
+}
+
+/// A statement of a PostgreSQL server, by a pattern of its text. If several statements match, they count together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Statement {
+    /// What it does, for the report; can be empty.
+    pub text: String,
+    /// The server, by the name of its table.
+    pub postgres: String,
+    /// The text with `%` for any part of it; see [`Statement::is`].
+    pub like: String,
 }
 
 /// One configuration of the service.
@@ -385,7 +401,7 @@ pub enum Expectation {
     Same,
 }
 
-/// One variant under one workload, or what it measures of one endpoint.
+/// One variant under one workload, or what it measures of one endpoint or of one statement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Cell {
     /// The variant.
@@ -396,18 +412,38 @@ pub struct Cell {
     /// The endpoint that is measured, as in `GET /todos`; all requests of the workload if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
+    /// The statement that is measured, by its name in the study; never together with an endpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statement: Option<String>,
 }
 
 impl Cell {
     /// A variant under a workload, with all its requests.
     pub fn new(variant: impl Into<String>, workload: impl Into<String>) -> Self {
-        Self { variant: variant.into(), workload: workload.into(), endpoint: None }
+        Self { variant: variant.into(), workload: workload.into(), endpoint: None, statement: None }
     }
 
     /// One endpoint of it; all its requests if absent.
     #[must_use]
     pub fn at(self, endpoint: Option<String>) -> Self {
         Self { endpoint, ..self }
+    }
+
+    /// One statement of it, by its name in the study; all of it if absent.
+    #[must_use]
+    pub fn of_statement(self, statement: Option<String>) -> Self {
+        Self { statement, ..self }
+    }
+
+    /// The same variant and workload with everything that they measure.
+    #[must_use]
+    pub fn whole(&self) -> Self {
+        Self::new(&self.variant, &self.workload)
+    }
+
+    /// Whether it is a part of what its variant and workload measure.
+    pub const fn is_part(&self) -> bool {
+        self.endpoint.is_some() || self.statement.is_some()
     }
 }
 

@@ -48,6 +48,14 @@ pub enum Metric {
     Memory,
     /// Mean bytes of a response's body, as received.
     ResponseSize,
+    /// Mean time of execution of a statement in PostgreSQL.
+    StatementTime,
+    /// Executions of a statement per request.
+    StatementCallsPerRequest,
+    /// Time of all executions of a statement per request.
+    StatementTimePerRequest,
+    /// Mean duration of an iteration of a script.
+    IterationTime,
 }
 
 /// What a figure is counted in.
@@ -91,7 +99,7 @@ pub enum Scale {
 
 impl Metric {
     /// Every metric, in the order of a table.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 21] = [
         Self::Goodput,
         Self::Throughput,
         Self::Mean,
@@ -109,6 +117,10 @@ impl Metric {
         Self::WalPerRequest,
         Self::Memory,
         Self::ResponseSize,
+        Self::StatementTime,
+        Self::StatementCallsPerRequest,
+        Self::StatementTimePerRequest,
+        Self::IterationTime,
     ];
 
     /// The name in files and on the command line.
@@ -131,6 +143,10 @@ impl Metric {
             Self::WalPerRequest => "wal_per_request",
             Self::Memory => "memory",
             Self::ResponseSize => "response_size",
+            Self::StatementTime => "statement_time",
+            Self::StatementCallsPerRequest => "statement_calls_per_request",
+            Self::StatementTimePerRequest => "statement_time_per_request",
+            Self::IterationTime => "iteration_time",
         }
     }
 
@@ -139,7 +155,7 @@ impl Metric {
         match self {
             Self::Goodput | Self::Throughput => Unit::PerSecond,
             Self::Errors => Unit::Share,
-            Self::BlocksPerRequest => Unit::Count,
+            Self::BlocksPerRequest | Self::StatementCallsPerRequest => Unit::Count,
             Self::WalPerRequest | Self::Memory | Self::ResponseSize => Unit::Bytes,
             _ => Unit::Time,
         }
@@ -180,6 +196,14 @@ impl Metric {
     pub const fn is_by_endpoint(self) -> bool {
         self.is_response_time()
             || matches!(self, Self::Goodput | Self::Throughput | Self::Errors | Self::ResponseSize)
+    }
+
+    /// Whether it is measured of one statement of a database, which a claim names, and not of a whole trial.
+    pub const fn is_by_statement(self) -> bool {
+        matches!(
+            self,
+            Self::StatementTime | Self::StatementCallsPerRequest | Self::StatementTimePerRequest
+        )
     }
 
     /// Whether it is measured only if a study asks for it, and only of a PostgreSQL server that knee starts.

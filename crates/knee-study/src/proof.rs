@@ -247,6 +247,8 @@ expect = "faster"
             times: None,
             responses: None,
             endpoints: BTreeMap::new(),
+            statements: BTreeMap::new(),
+            resources: BTreeMap::new(),
             validity: Validity::Valid,
             warnings: Vec::new(),
             steady: Some(true),

@@ -37,7 +37,11 @@ mod measured;
 
 mod repeat;
 
+mod resource;
+
 mod state;
+
+mod statement;
 
 mod times;
 
@@ -56,13 +60,14 @@ pub use figure::Figure;
 pub use growth::{GrowthClass, GrowthResult};
 pub use headline::Headline;
 pub use lineup::Relation;
-pub use measured::Spent;
+pub use measured::{Spent, StatementWork};
 pub use repeat::{NEIGHBOURS, REPEATS_MAX};
+pub use resource::{ObservedResource, OfResource};
 pub use state::Study;
 pub use times::{MergedTimes, ResponseTimes};
 pub use trial::{
-    CUT_SHORT, ENDPOINTS_MAX, Entry, GENERATOR, Measured, OfEndpoint, Options, Placement, Refusal,
-    TRIAL_RULES, Trial, TrialResult, TrialRule, TrialWarning,
+    CUT_SHORT, ENDPOINTS_MAX, Entry, GENERATOR, Measured, OfEndpoint, OfStatement, Options, Placement,
+    Refusal, TRIAL_RULES, Trial, TrialResult, TrialRule, TrialWarning,
 };
 
 use std::collections::{BTreeMap, VecDeque};

@@ -8,7 +8,7 @@ use anyhow::Result;
 use serde::Deserialize;
 
 /// Metrics whose figures hardly depend on the machine: shares, and counts per request.
-const OF_ANY_MACHINE: &[&str] = &["errors", "blocks_per_request"];
+const OF_ANY_MACHINE: &[&str] = &["errors", "blocks_per_request", "statement_calls_per_request"];
 
 /// The claims of one study.
 #[derive(Debug)]

@@ -11,9 +11,11 @@ use knee_study::study::{Absence, Basis, ClaimResult, ClaimVerdict, ENDPOINTS_MAX
 use super::value;
 use crate::number;
 
-/// The word of a verdict: times and rates of good responses become faster and slower, everything else better and worse.
+/// The word of a verdict: times and rates of good responses become faster and slower, and so do statements and
+/// iterations; everything else better and worse.
 pub const fn verdict(metric: Metric, verdict: Verdict) -> &'static str {
-    let speed = metric.is_response_time() || matches!(metric, Metric::Goodput);
+    let is_timed = matches!(metric, Metric::Goodput | Metric::StatementTime | Metric::IterationTime);
+    let speed = metric.is_response_time() || is_timed;
     match (verdict, speed) {
         (Verdict::Better, true) => "faster",
         (Verdict::Worse, true) => "slower",
@@ -82,31 +84,41 @@ pub fn amount(effect: &Effect, level: f64) -> String {
 
 /// Both sides of an effect: `best vs stock, index`, or `best vs stock, mixed, GET /todos`.
 pub fn sides(from: &Cell, to: &Cell) -> String {
-    let endpoint = endpoint_of(&[from, to]).map_or_else(String::new, |endpoint| format!(", {endpoint}"));
-    format!("{}, {}{endpoint}", versus(&from.variant, &to.variant), versus(&from.workload, &to.workload))
+    let part = part_of(&[from, to]).map_or_else(String::new, |part| format!(", {part}"));
+    format!("{}, {}{part}", versus(&from.variant, &to.variant), versus(&from.workload, &to.workload))
 }
 
 fn versus(from: &str, to: &str) -> String {
     if from == to { to.to_owned() } else { format!("{to} vs {from}") }
 }
 
-/// The endpoint of one cell, or those of both; `None` if they have all requests.
-pub fn endpoint_of(cells: &[&Cell]) -> Option<String> {
-    let name = |cell: &Cell| cell.endpoint.clone().unwrap_or_else(|| "all endpoints".to_owned());
-    let to = cells.last().filter(|_| cells.iter().any(|cell| cell.endpoint.is_some()))?;
+/// The endpoint or the statement of one cell, or those of both; `None` if they have all requests.
+pub fn part_of(cells: &[&Cell]) -> Option<String> {
+    let name = |cell: &Cell| part(cell).unwrap_or_else(|| "all endpoints".to_owned());
+    let to = cells.last().filter(|_| cells.iter().any(|cell| cell.is_part()))?;
     let from = cells.first().unwrap_or(to);
     Some(versus(&name(from), &name(to)))
 }
 
-/// A metric, with the endpoint that it is of: `p95 of GET /todos`.
-fn metric_of(metric: Metric, cells: &[&Cell]) -> String {
-    endpoint_of(cells).map_or_else(|| metric.to_string(), |endpoint| format!("{metric} of {endpoint}"))
+/// The endpoint or the statement of a cell.
+fn part(cell: &Cell) -> Option<String> {
+    let statement = cell.statement.as_ref().map(|name| format!("statement {name}"));
+    statement.or_else(|| cell.endpoint.clone())
 }
 
-/// The name of a side where its workload is known: the variant, and its endpoint if it has one.
+/// The same behind a comma; nothing if the cell has all requests.
+fn behind(cell: &Cell) -> String {
+    part(cell).map_or_else(String::new, |part| format!(", {part}"))
+}
+
+/// A metric, with the endpoint or the statement that it is of: `p95 of GET /todos`.
+fn metric_of(metric: Metric, cells: &[&Cell]) -> String {
+    part_of(cells).map_or_else(|| metric.to_string(), |part| format!("{metric} of {part}"))
+}
+
+/// The name of a side where its workload is known: the variant, and its endpoint or statement if it has one.
 pub fn side(cell: &Cell) -> String {
-    let endpoint = cell.endpoint.as_ref().map_or_else(String::new, |endpoint| format!(", {endpoint}"));
-    format!("{}{endpoint}", cell.variant)
+    format!("{}{}", cell.variant, behind(cell))
 }
 
 /// What belongs beside a verdict, as notes of a table.
@@ -245,9 +257,8 @@ pub fn measured(claim: &ClaimResult, effect: Option<&Effect>) -> String {
         }
         Basis::Counted { cell, limit, above, of: all, at_most } => {
             let limit = value::figure(Metric::Max, *limit);
-            let endpoint =
-                endpoint_of(&[cell]).map_or_else(String::new, |endpoint| format!(" of {endpoint}"));
-            let all = format!("{} requests{endpoint}", number::count(*all));
+            let part = part_of(&[cell]).map_or_else(String::new, |part| format!(" of {part}"));
+            let all = format!("{} requests{part}", number::count(*all));
             match above {
                 0 => format!("none of {all} above {limit} [at most {}]", value::percent(*at_most)),
                 above => format!("{} of {all} above {limit}, or without success", number::count(*above)),
@@ -270,8 +281,8 @@ pub fn judged(claim: &ClaimResult) -> String {
             Some(format!("{}: {}", self::cell(cell), self::absence(absence)))
         }
         Basis::Missing { metric, missing, .. } => {
-            let endpoint = endpoint_of(&claim.test.cells()).map(|endpoint| format!("{endpoint}: "));
-            Some(endpoint.unwrap_or_default() + &missing_of(*metric, missing))
+            let part = part_of(&claim.test.cells()).map(|part| format!("{part}: "));
+            Some(part.unwrap_or_default() + &missing_of(*metric, missing))
         }
         Basis::Change { blocks_needed, .. } => {
             blocks_needed.map(|blocks| format!("~{blocks} blocks would decide"))
@@ -282,10 +293,9 @@ pub fn judged(claim: &ClaimResult) -> String {
     beside.map_or_else(|| word.to_owned(), |beside| format!("{word}: {beside}"))
 }
 
-/// A variant, its workload, and its endpoint if it has one.
+/// A variant, its workload, and its endpoint or statement if it has one.
 pub fn cell(cell: &Cell) -> String {
-    let endpoint = cell.endpoint.as_ref().map_or_else(String::new, |endpoint| format!(", {endpoint}"));
-    format!("{}, {}{endpoint}", cell.variant, cell.workload)
+    format!("{}, {}{}", cell.variant, cell.workload, behind(cell))
 }
 
 fn absence(absence: &Absence) -> String {
@@ -306,6 +316,12 @@ fn absence(absence: &Absence) -> String {
         }
         Absence::UnknownEndpoint { known } => {
             format!("no valid trial has this endpoint; endpoints: {}", known.join(", "))
+        }
+        Absence::NotCounted { trials } => {
+            format!("no statements were counted in {}", value::count(*trials, "valid trial"))
+        }
+        Absence::NotExecuted { trials } => {
+            format!("not executed in {}", value::count(*trials, "valid trial"))
         }
     }
 }

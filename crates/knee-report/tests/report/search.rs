@@ -64,6 +64,8 @@ fn measured(mean: f64) -> Measured {
         times: None,
         responses: None,
         endpoints: BTreeMap::new(),
+        statements: BTreeMap::new(),
+        resources: BTreeMap::new(),
         validity: Validity::Valid,
         warnings: Vec::new(),
         steady: Some(true),

@@ -110,6 +110,8 @@ fn conclusion() -> Conclusion {
             times: None,
             responses: None,
             endpoints: BTreeMap::new(),
+            statements: BTreeMap::new(),
+            resources: BTreeMap::new(),
             record: None,
             placement: Placement {
                 cpus: cpus.map(|(part, cpus)| (part.to_owned(), cpus.to_owned())).into(),
@@ -294,6 +296,7 @@ fn a_study_as_json_is_as_its_schema_says() {
 }
 
 mod endpoint;
+mod statement;
 
 /// A valid trial that measured one figure, in nanoseconds.
 fn of_p50(nanos: f64) -> TrialResult {
@@ -308,6 +311,8 @@ fn of_p50(nanos: f64) -> TrialResult {
         times: None,
         responses: None,
         endpoints: BTreeMap::new(),
+        statements: BTreeMap::new(),
+        resources: BTreeMap::new(),
         record: None,
         placement: Placement::default(),
     })
@@ -475,6 +480,8 @@ fn what_others_wrote_cannot_break_out_of_a_picture_or_a_name_of_a_file() {
             times: None,
             responses: None,
             endpoints: BTreeMap::new(),
+            statements: BTreeMap::new(),
+            resources: BTreeMap::new(),
             record: None,
             placement: Placement::default(),
         };

@@ -36,7 +36,8 @@ fn test(id: &Text, raw: raw::Claim, known: &Known, finder: &mut Finder<'_>) -> O
             || raw.below.is_some()
             || raw.above.is_some()
             || raw.workload.is_some()
-            || raw.endpoint.is_some();
+            || raw.endpoint.is_some()
+            || raw.statement.is_some();
         if tested || reason.trim().is_empty() {
             let what = format!("claim `{}` needs either a test or a reason in `untestable`", id.get_ref());
             finder.note(id.span(), what, "");
@@ -56,10 +57,20 @@ fn test(id: &Text, raw: raw::Claim, known: &Known, finder: &mut Finder<'_>) -> O
     }
     let cell = Cell::new(variant.get_ref(), workload.get_ref());
     misplaced(&raw, finder);
+    of_script(workload, metric, known, finder);
     let named = raw.endpoint.as_ref();
     let cell = cell.at(named.and_then(|name| endpoint(name, workload.get_ref(), metric, known, finder)));
-    let against =
-        Against { variant: raw.against, workload: raw.against_workload, endpoint: raw.against_endpoint };
+    let cell = cell.of_statement(raw.statement.as_ref().and_then(|name| statement(name, metric, known, finder)));
+    if metric.is_by_statement() && raw.statement.is_none() {
+        let what = format!("claim `{}` does not say of which statement {metric} is", id.get_ref());
+        finder.note(id.span(), what, "declare it as [statements.NAME], and write `statement = \"NAME\"`");
+    }
+    let against = Against {
+        variant: raw.against,
+        workload: raw.against_workload,
+        endpoint: raw.against_endpoint,
+        statement: raw.against_statement,
+    };
     match (raw.expect, &raw.change, raw.below.is_some() || raw.above.is_some()) {
         (Some(expect), None, false) => {
             let from = other_side(id, &cell, metric, against, known, finder)?;
@@ -87,6 +98,15 @@ fn test(id: &Text, raw: raw::Claim, known: &Known, finder: &mut Finder<'_>) -> O
     }
 }
 
+/// Refuses a claim about the iterations of a workload that is one request.
+fn of_script(workload: &Text, metric: Metric, known: &Known, finder: &mut Finder<'_>) {
+    let request = known.of_one_endpoint.contains(workload.get_ref());
+    if metric == Metric::IterationTime && request {
+        let what = format!("workload `{}` is no script: it has no {metric}", workload.get_ref());
+        finder.note(workload.span(), what, "use a metric of response times");
+    }
+}
+
 /// Keys that do nothing in the test of a claim.
 fn misplaced(raw: &raw::Claim, finder: &mut Finder<'_>) {
     if let Some(factor) = raw.at_least.as_ref().filter(|_| raw.expect.is_none()) {
@@ -97,6 +117,9 @@ fn misplaced(raw: &raw::Claim, finder: &mut Finder<'_>) {
     }
     if let Some(name) = raw.against_endpoint.as_ref().filter(|_| raw.endpoint.is_none()) {
         finder.note(name.span(), "`against_endpoint` belongs to `endpoint`", "");
+    }
+    if let Some(name) = raw.against_statement.as_ref().filter(|_| raw.statement.is_none()) {
+        finder.note(name.span(), "`against_statement` belongs to `statement`", "");
     }
     let bound = raw.below.is_some() || raw.above.is_some();
     if let Some(reason) = raw.testable.as_ref().filter(|reason| !bound || reason.get_ref().trim().is_empty())
@@ -133,6 +156,17 @@ fn endpoint(
     };
     finder.note(name.span(), what, hint);
     None
+}
+
+/// The name of a statement, if the metric is measured of it.
+fn statement(name: &Text, metric: Metric, known: &Known, finder: &mut Finder<'_>) -> Option<String> {
+    if !metric.is_by_statement() {
+        let of = Metric::ALL.iter().filter(|metric| metric.is_by_statement()).map(|metric| metric.name());
+        let hint = format!("metrics of a statement: {}", of.collect::<Vec<_>>().join(", "));
+        finder.note(name.span(), format!("knee does not measure {metric} of a statement"), hint);
+        return None;
+    }
+    look_in("statement", name, &known.statements, finder).then(|| name.get_ref().clone())
 }
 
 /// A metric without a better side cannot be faster.
@@ -176,6 +210,7 @@ struct Against {
     variant: Option<Text>,
     workload: Option<Text>,
     endpoint: Option<Text>,
+    statement: Option<Text>,
 }
 
 /// What the claim's side is compared with.
@@ -187,7 +222,7 @@ fn other_side(
     known: &Known,
     finder: &mut Finder<'_>,
 ) -> Option<Cell> {
-    let written = [&against.variant, &against.workload, &against.endpoint];
+    let written = [&against.variant, &against.workload, &against.endpoint, &against.statement];
     let Some(position) = written.into_iter().flatten().map(Spanned::span).next() else {
         let what = format!("claim `{}` does not say what it is compared with", id.get_ref());
         finder.note(id.span(), what, "write `against = \"VARIANT\"` or `against_workload = \"WORKLOAD\"`");
@@ -205,6 +240,8 @@ fn other_side(
     let named = against.endpoint.as_ref().and_then(|name| endpoint(name, &workload, metric, known, finder));
     let other = Cell::new(variant.unwrap_or_else(|| cell.variant.clone()), workload)
         .at(named.or_else(|| cell.endpoint.clone()));
+    let asked = against.statement.as_ref().and_then(|name| statement(name, metric, known, finder));
+    let other = other.of_statement(asked.or_else(|| cell.statement.clone()));
     if other == *cell {
         finder.note(position, "this compares a variant with itself", "");
     }
@@ -261,7 +298,7 @@ pub(super) fn published(
         let cell = Cell::new(table.variant.get_ref(), table.workload.get_ref());
         let source = table.source.as_deref().or(source).unwrap_or_default();
         for (name, value) in in_order(table.figures) {
-            let Some(metric) = plan::metric(&name, known, finder) else { continue };
+            let Some(metric) = plan::metric_of_trial(&name, known, finder) else { continue };
             let Some(value) = figure(metric, &value, finder) else { continue };
             if variant && workload {
                 published.push(Published { cell: cell.clone(), metric, value, source: source.to_owned() });

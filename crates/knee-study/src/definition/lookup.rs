@@ -17,6 +17,8 @@ use super::raw::Text;
 pub(super) struct Known {
     pub fixture: Declaration,
     pub switches: BTreeMap<String, Switch>,
+    /// Names of statements.
+    pub statements: Vec<String>,
     pub variants: Vec<String>,
     pub workloads: Vec<String>,
     /// Workloads that send one request over and over, so that they have one endpoint.

@@ -269,7 +269,7 @@ fn metrics(raw: Option<Spanned<Vec<Text>>>, known: &Known, finder: &mut Finder<'
     }
     let mut metrics = Vec::new();
     for name in raw.into_inner() {
-        match metric(&name, known, finder) {
+        match metric_of_trial(&name, known, finder) {
             Some(metric) if metrics.contains(&metric) => {
                 finder.note(name.span(), format!("metric `{metric}` is listed twice"), "");
             }
@@ -278,6 +278,17 @@ fn metrics(raw: Option<Spanned<Vec<Text>>>, known: &Known, finder: &mut Finder<'
         }
     }
     metrics
+}
+
+/// A metric of whole trials, which the study can measure.
+pub(super) fn metric_of_trial(name: &Text, known: &Known, finder: &mut Finder<'_>) -> Option<Metric> {
+    let metric = metric(name, known, finder)?;
+    if metric.is_by_statement() {
+        let what = format!("knee measures {metric} of one statement, not of a whole trial");
+        finder.note(name.span(), what, "name the metric in a claim that has a `statement`");
+        return None;
+    }
+    Some(metric)
 }
 
 /// A metric of a name, which the study can measure.

@@ -29,6 +29,8 @@ pub(super) struct Document {
     pub generator: fixture::Generator,
     #[serde(default)]
     pub switches: BTreeMap<Text, Switch>,
+    #[serde(default)]
+    pub statements: BTreeMap<Text, Statement>,
     pub variants: BTreeMap<Text, Variant>,
     pub workloads: BTreeMap<Text, Workload>,
     pub design: Spanned<Design>,
@@ -48,6 +50,14 @@ pub(super) struct Switch {
     pub argument: Option<Text>,
     pub service: Option<Text>,
     pub affects: Option<Vec<Text>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Statement {
+    pub text: Option<String>,
+    pub postgres: Option<Text>,
+    pub like: Text,
 }
 
 #[derive(Deserialize)]
@@ -131,6 +141,8 @@ pub(super) struct Claim {
     pub against_workload: Option<Text>,
     pub endpoint: Option<Text>,
     pub against_endpoint: Option<Text>,
+    pub statement: Option<Text>,
+    pub against_statement: Option<Text>,
     pub expect: Option<super::Expectation>,
     pub at_least: Option<Text>,
     pub change: Option<Text>,

@@ -9,7 +9,7 @@ use knee_core::fixture::Declaration;
 use super::lookup::{Known, check_value, in_order, lookup, refuse_own, service, written};
 use super::problem::Finder;
 use super::raw::{self, Document, Text};
-use super::{Definition, DesignKind, Load, Passed, Switch, claim, plan, variant, workload};
+use super::{Definition, DesignKind, Load, Passed, Switch, claim, plan, statement, variant, workload};
 use crate::study::lineup;
 
 /// The definition, if it is complete; the finder has the mistakes.
@@ -30,6 +30,7 @@ pub(super) fn definition(
     let mut known = Known {
         fixture,
         switches: BTreeMap::new(),
+        statements: Vec::new(),
         variants: Vec::new(),
         workloads: Vec::new(),
         of_one_endpoint: Vec::new(),
@@ -37,6 +38,8 @@ pub(super) fn definition(
     let named: Vec<Text> = document.workloads.keys().cloned().collect();
     let named: Vec<&str> = named.iter().map(|name| name.get_ref().as_str()).collect();
     known.switches = switches(document.switches, &known, &named, finder);
+    known.statements = document.statements.keys().map(|name| name.get_ref().clone()).collect();
+    let statements = statement::statements(document.statements, &known.fixture, finder);
     let variants = variant::variants(document.variants, &known, finder);
     let workloads = workload::workloads(document.workloads, &known, finder, exists);
     known.variants = variants.iter().map(|variant| variant.name.clone()).collect();
@@ -61,6 +64,7 @@ pub(super) fn definition(
         claims_in: document.claims_in,
         fixture: known.fixture,
         switches: known.switches,
+        statements,
         variants,
         workloads,
         design,

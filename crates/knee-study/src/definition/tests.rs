@@ -499,3 +499,81 @@ fn statements_that_no_reset_takes_back_and_servers_that_are_not_started_are_refu
     let own = read(&own).unwrap_err().to_string();
     assert!(own.contains("a variant cannot change `postgres.main`: you run it, not knee"), "{own}");
 }
+
+#[test]
+fn a_claim_about_iterations_needs_a_script() {
+    let claim = |workload: &str| {
+        let lines = "metric = \"iteration_time\"\nvariant = \"more\"\nagainst = \"stock\"\nexpect = \"faster\"";
+        let claim = format!("[claims.C4]\ntext = \"a turn\"\nworkload = \"{workload}\"\n{lines}\n");
+        read(&STUDY.replacen("[[published]]", &format!("{claim}\n[[published]]"), 1))
+    };
+    assert!(claim("sale").is_ok());
+    let refused = claim("list").unwrap_err().to_string();
+    assert!(refused.starts_with("workload `list` is no script: it has no iteration_time"), "{refused}");
+}
+
+/// The study with a statement and a claim about it.
+fn with_statement(table: &str, lines: &str) -> Result<Definition, Problems> {
+    let statement = format!("[statements.list]\n{table}\n\n[variants.stock]");
+    let claim = "[claims.C4]\ntext = \"it depends\"\nworkload = \"sale\"\nvariant = \"more\"\n";
+    let text = STUDY.replacen("[variants.stock]", &statement, 1);
+    read(&text.replacen("[[published]]", &format!("{claim}{lines}\n[[published]]"), 1))
+}
+
+#[test]
+fn a_claim_about_a_statement_means_the_same_statement_on_both_sides() {
+    let like = "text = \"the list\"\nlike = \"select % from posts %\"";
+    let lines = "metric = \"statement_time\"\nstatement = \"list\"\nagainst = \"stock\"\nexpect = \"faster\"";
+    let study = with_statement(like, lines).unwrap_or_else(|problems| panic!("{problems}"));
+    let expected =
+        Statement { text: "the list".into(), postgres: "main".into(), like: "select % from posts %".into() };
+    assert_eq!(study.statements["list"], expected, "of the only server");
+    let (from, to, metric) = study.claims.last().unwrap().test.compared().unwrap();
+    assert_eq!(metric, Metric::StatementTime);
+    assert_eq!((from.variant.as_str(), to.variant.as_str()), ("stock", "more"));
+    assert_eq!([&from.statement, &to.statement], [&Some("list".to_owned()); 2]);
+    let text = toml::to_string(&study).unwrap();
+    assert_eq!(toml::from_str::<Definition>(&text).unwrap(), study, "it can be stored");
+}
+
+#[test]
+fn a_statement_and_a_claim_about_one_say_what_they_lack() {
+    let like = "like = \"select %\"";
+    let bound = "below = \"9ms\"\ngoal = true";
+    let time = format!("metric = \"statement_time\"\n{bound}");
+    for (table, lines, what) in [
+        (like, format!("{time}\nstatement = \"lost\""), "there is no statement `lost`"),
+        (like, time.clone(), "claim `C4` does not say of which statement statement_time is"),
+        (
+            like,
+            format!("metric = \"p95\"\n{bound}\nstatement = \"list\""),
+            "knee does not measure p95 of a statement",
+        ),
+        (
+            like,
+            format!("{time}\nstatement = \"list\"\nendpoint = \"GET /posts\""),
+            "knee measures statement_time of all requests together, not of an endpoint",
+        ),
+        (
+            like,
+            format!("metric = \"p95\"\n{bound}\nagainst_statement = \"list\""),
+            "`against_statement` belongs to `statement`",
+        ),
+        ("like = \" \"", format!("{time}\nstatement = \"list\""), "the pattern of a statement is empty"),
+        (
+            "like = \"%\"\npostgres = \"other\"",
+            format!("{time}\nstatement = \"list\""),
+            "there is no PostgreSQL server that knee starts with the name `other`",
+        ),
+    ] {
+        let Err(Problems(problems)) = with_statement(table, &lines) else { panic!("{what}") };
+        assert_eq!(problems[0].what, what, "{problems:?}");
+    }
+    let metrics = said("\"goodput\", \"p95\", \"errors\"", "\"statement_time\"");
+    assert!(metrics.contains("knee measures statement_time of one statement, not of a whole trial"), "{metrics}");
+    let without = said("[postgres.main]\nsettings = { shared_buffers = \"64MB\" }", "[statements.a]\nlike = \"%\"");
+    let what = "statements are counted only by a PostgreSQL server that knee starts";
+    assert!(without.starts_with(what), "{without}");
+    let two = said("[switches.tx_mode]", "[postgres.second]\n[statements.a]\nlike = \"%\"\n[switches.tx_mode]");
+    assert!(two.starts_with("statement `a` does not say of which server it is"), "{two}");
+}

@@ -26,7 +26,7 @@ pub enum ClaimVerdict {
     Refuted,
     /// The measurements do not decide it.
     Undecided,
-    /// A variant or an endpoint that it is about has no valid trial.
+    /// A variant, an endpoint or a statement that it is about has no valid trial.
     Open,
     /// No measurement here can decide it.
     Untestable,
@@ -178,6 +178,16 @@ pub enum Absence {
         /// Those that they have.
         known: Vec<String>,
     },
+    /// None of the valid ones counted the statement.
+    NotCounted {
+        /// How many there are.
+        trials: usize,
+    },
+    /// None of the valid ones executed the statement.
+    NotExecuted {
+        /// How many there are.
+        trials: usize,
+    },
 }
 
 /// The claimed size of a change.
@@ -248,7 +258,7 @@ fn absence(study: &Study, cell: &Cell) -> Option<Absence> {
     let valid: Vec<&Measured> =
         tried.iter().filter(|entry| entry.is_valid()).filter_map(|entry| entry.usable()).collect();
     if !valid.is_empty() {
-        return without_endpoint(cell, &valid);
+        return without_endpoint(cell, &valid).or_else(|| without_statement(cell, &valid));
     }
     if let Some(reason) = study.lost.get(&cell.variant) {
         return Some(Absence::Lost { reason: reason.clone() });
@@ -273,6 +283,16 @@ fn without_endpoint(cell: &Cell, valid: &[&Measured]) -> Option<Absence> {
         _ if known.contains(name) => None,
         _ => Some(Absence::UnknownEndpoint { known: known.into_iter().collect() }),
     }
+}
+
+/// Why valid trials have nothing of the statement of a cell; `None` if one has, or if the cell has no statement.
+fn without_statement(cell: &Cell, valid: &[&Measured]) -> Option<Absence> {
+    let name = cell.statement.as_ref()?;
+    let counted: Vec<bool> = valid.iter().filter_map(|measured| measured.executed(name)).collect();
+    if counted.is_empty() {
+        return Some(Absence::NotCounted { trials: valid.len() });
+    }
+    (!counted.contains(&true)).then_some(Absence::NotExecuted { trials: counted.len() })
 }
 
 /// A claim about a comparison.

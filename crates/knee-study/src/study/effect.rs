@@ -330,7 +330,7 @@ fn reasons(
         reasons.push(Reason::DependsOn { blocks: effect.moved_by.clone() });
     }
     // The calibration measured all requests together.
-    let calibration = study.calibration.as_ref().filter(|_| effect.to.endpoint.is_none());
+    let calibration = study.calibration.as_ref().filter(|_| !effect.to.is_part());
     let stored = calibration.and_then(|known| known.deviations.get(&effect.metric));
     if stored.is_some_and(|stored| *stored > 0.0 && estimand.deviation() > 2.0 * stored) {
         reasons.push(Reason::NoisierThanCalibrated);

@@ -25,18 +25,9 @@ impl Measured {
         figures.extend(errors(endpoint));
         figures.extend(response_size(endpoint));
         Some(Self {
-            figures,
-            requests: endpoint.times.requests(),
             times: Some(endpoint.times.clone()),
             responses: Some(endpoint.responses),
-            endpoints: BTreeMap::new(),
-            validity: self.validity,
-            warnings: self.warnings.clone(),
-            steady: self.steady,
-            kept_up: self.kept_up,
-            host_busy: self.host_busy,
-            record: self.record.clone(),
-            placement: self.placement.clone(),
+            ..self.part(figures, endpoint.times.requests())
         })
     }
 }
@@ -150,6 +141,8 @@ mod tests {
             endpoints: [("GET /items", lists), ("POST /orders", orders)]
                 .map(|(name, of)| (name.to_owned(), of))
                 .into(),
+            statements: BTreeMap::new(),
+            resources: BTreeMap::new(),
             validity: Validity::Suspect,
             warnings: Vec::new(),
             steady: None,

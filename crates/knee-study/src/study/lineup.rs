@@ -135,7 +135,8 @@ fn cannot_differ(definition: &Definition, variants: &[Variant], from: &Cell, to:
     };
     // The caller of a comparison knows what A and B are.
     let here = definition.workload(&to.workload).is_some_and(|workload| workload.load != Load::OfCaller);
-    let apart = (&from.workload, &from.endpoint) != (&to.workload, &to.endpoint);
+    let place = |cell: &Cell| (cell.workload.clone(), cell.endpoint.clone(), cell.statement.clone());
+    let apart = place(from) != place(to);
     if !here || apart || built(one) != built(other) {
         return false;
     }

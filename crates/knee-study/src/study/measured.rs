@@ -14,14 +14,14 @@ use knee_core::unit::Nanos;
 
 use super::times::ResponseTimes;
 use super::trial::ENDPOINTS_MAX;
-use super::{Figure, Measured, OfEndpoint, Placement, TrialWarning};
+use super::{Figure, Measured, OfEndpoint, OfStatement, Placement, TrialWarning};
 use crate::metric::Metric;
 use crate::statistics::share::Counted;
 use crate::statistics::warm_up::{self, WarmUp};
 use crate::sweep::StepResult;
 
 /// Cost of the measured requests: CPU time spent within the window over which rates are computed.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Spent {
     /// CPU time of the service.
     pub service: Option<Nanos>,
@@ -35,6 +35,19 @@ pub struct Spent {
     pub blocks: Option<u64>,
     /// Bytes that the databases wrote to their write-ahead log; only if the study asks for them.
     pub wal_bytes: Option<u64>,
+    /// Executions of the statements that the study names; empty if they were not counted.
+    pub statements: BTreeMap<String, StatementWork>,
+}
+
+/// Executions of a statement while requests were measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StatementWork {
+    /// How many ended.
+    pub calls: u64,
+    /// How long they took together.
+    pub time: Nanos,
+    /// For which share of the window they were counted, above 0.
+    pub share: f64,
 }
 
 /// A service that answers at least this share of the due requests keeps up: requests in flight at the end of a short
@@ -64,6 +77,11 @@ impl Measured {
             figures.extend(spent.blocks.map(|blocks| (Metric::BlocksPerRequest, each(blocks))));
             figures.extend(spent.wal_bytes.map(|bytes| (Metric::WalPerRequest, each(bytes))));
         }
+        let counted = |work: &StatementWork| OfStatement {
+            calls: work.calls,
+            time: work.time,
+            requests: ended * work.share,
+        };
         figures.extend(spent.memory.map(|bytes| (Metric::Memory, Figure::from(bytes as f64))));
         figures.extend(response_size(&tally).map(|bytes| (Metric::ResponseSize, Figure::from(bytes))));
         Self {
@@ -72,6 +90,7 @@ impl Measured {
             times: Some(ResponseTimes::of(ok, planned.saturating_sub(ok.count()))),
             responses: Some(responses(&window)),
             endpoints: by_endpoint(run),
+            statements: spent.statements.iter().map(|(name, work)| (name.clone(), counted(work))).collect(),
             validity: run.validity.validity,
             warnings: run
                 .validity

@@ -4,10 +4,12 @@
 
 use std::collections::BTreeMap;
 
+use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 use serde::{Deserialize, Serialize};
 
 use super::figure::Figure;
+use super::resource::OfResource;
 use super::times::ResponseTimes;
 use crate::definition::Cell;
 use crate::metric::Metric;
@@ -143,6 +145,12 @@ pub struct Measured {
     /// version stored.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub endpoints: BTreeMap<String, OfEndpoint>,
+    /// The statements of databases that the study names, if they were counted.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub statements: BTreeMap<String, OfStatement>,
+    /// The resources that were observed beside it, by name; empty if nothing was observed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub resources: BTreeMap<String, OfResource>,
     /// Whether the measurement can be trusted.
     #[serde(alias = "state")]
     pub validity: Validity,
@@ -180,7 +188,38 @@ pub struct OfEndpoint {
     pub body_bytes: u64,
 }
 
+/// Executions of a statement of a database while a trial was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OfStatement {
+    /// How many ended.
+    pub calls: u64,
+    /// How long they took together.
+    pub time: Nanos,
+    /// About how many requests of the trial ended meanwhile.
+    pub requests: f64,
+}
+
 impl Measured {
+    /// The figures of a part of it, which measured as many requests, with the validity of the whole trial.
+    pub(super) fn part(&self, figures: BTreeMap<Metric, Figure>, requests: u64) -> Self {
+        Self {
+            figures,
+            requests,
+            times: None,
+            responses: None,
+            endpoints: BTreeMap::new(),
+            statements: BTreeMap::new(),
+            resources: BTreeMap::new(),
+            validity: self.validity,
+            warnings: self.warnings.clone(),
+            steady: self.steady,
+            kept_up: self.kept_up,
+            host_busy: self.host_busy,
+            record: self.record.clone(),
+            placement: self.placement.clone(),
+        }
+    }
+
     /// The responses and the errors among them; for trials that an older version stored, from the share of errors.
     pub(super) fn counted(&self) -> Counted {
         self.responses.unwrap_or_else(|| {

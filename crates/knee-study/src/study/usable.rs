@@ -23,7 +23,7 @@ pub struct LostBlock {
     pub why: String,
 }
 
-/// Usable trials of a study, by block and cell. The endpoints that claims name have cells of their own.
+/// Usable trials of a study, by block and cell. The endpoints and statements that claims name have cells of their own.
 pub(super) struct UsableTrials<'a> {
     usable: BTreeMap<(usize, Cell), Cow<'a, Measured>>,
     /// Blocks that were tried and have no usable trial.
@@ -45,18 +45,18 @@ impl<'a> UsableTrials<'a> {
         failed.retain(|key, _| !usable.contains_key(key));
         let lost = failed.into_iter().map(|((block, cell), why)| LostBlock { block, cell, why }).collect();
         let mut all = Self { usable, lost };
-        for (cell, endpoint) in endpoints(study) {
-            all.add(cell, endpoint);
+        for cell in parts(study) {
+            all.add(cell);
         }
         all
     }
 
-    /// Adds what the trials of a cell measured of one endpoint.
-    fn add(&mut self, cell: &Cell, endpoint: &str) {
-        let whole = cell.clone().at(None);
+    /// Adds what the trials of a cell measured of its endpoint or its statement.
+    fn add(&mut self, cell: &Cell) {
+        let whole = cell.whole();
         let here = self.usable.iter().filter(|((_, position), _)| *position == whole);
         let found: Vec<(usize, Measured)> = here
-            .filter_map(|((block, _), measured)| Some((*block, measured.of_endpoint(endpoint)?)))
+            .filter_map(|((block, _), measured)| Some((*block, of(measured, cell)?)))
             .collect();
         self.usable.extend(found.into_iter().map(|(block, of)| ((block, cell.clone()), Cow::Owned(of))));
     }
@@ -97,10 +97,19 @@ impl<'a> UsableTrials<'a> {
     }
 }
 
-/// The endpoints that claims name, each with its cell.
-fn endpoints(study: &Study) -> BTreeSet<(&Cell, &str)> {
+/// The cells of claims that have one endpoint or one statement.
+fn parts(study: &Study) -> BTreeSet<&Cell> {
     let cells = study.definition.claims.iter().flat_map(|claim| claim.test.cells());
-    cells.filter_map(|cell| Some((cell, cell.endpoint.as_deref()?))).collect()
+    cells.filter(|cell| cell.is_part()).collect()
+}
+
+/// What a trial measured of the endpoint or the statement of a cell.
+fn of(measured: &Measured, cell: &Cell) -> Option<Measured> {
+    match (&cell.statement, &cell.endpoint) {
+        (Some(name), _) => measured.of_statement(name),
+        (None, Some(name)) => measured.of_endpoint(name),
+        (None, None) => None,
+    }
 }
 
 /// The values of a metric in one cell.

@@ -293,6 +293,8 @@ fn measured(ok: &[f64], failed: u64, given_up: u64) -> Measured {
         times: Some(ResponseTimes::of_values(ok, failed + given_up)),
         responses: Some(responses),
         endpoints: BTreeMap::new(),
+        statements: BTreeMap::new(),
+        resources: BTreeMap::new(),
         validity: Validity::Valid,
         warnings: Vec::new(),
         steady: None,

@@ -103,6 +103,8 @@ pub fn result(figures: &[(Metric, f64)]) -> TrialResult {
         times: None,
         responses: None,
         endpoints: BTreeMap::new(),
+        statements: BTreeMap::new(),
+        resources: BTreeMap::new(),
         record: None,
         placement: Placement::default(),
     })

@@ -14,4 +14,6 @@ mod noise;
 
 mod percentiles;
 
+mod statement;
+
 mod stored;

@@ -134,7 +134,8 @@ pub(super) fn take(
 /// As [`take`].
 pub(super) fn loaded(load: &Load, way: &HttpConfig, control: &Control) -> Result<Loaded, Failed> {
     let (run, record) = take(load, way, control, |_| {})?;
-    Ok(Loaded { run, record: record.map(|path| on_one_line(&path.display().to_string())) })
+    let record = record.map(|path| on_one_line(&path.display().to_string()));
+    Ok(Loaded { run, record, iteration: None })
 }
 
 fn take_as(

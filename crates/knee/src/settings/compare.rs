@@ -250,7 +250,7 @@ fn metrics(names: &[String], open: bool) -> Result<Vec<Metric>, Problem> {
             let known: Vec<&str> = Metric::ALL.map(Metric::name).to_vec();
             Problem::new(format!("there is no metric `{name}`"), format!("use one of: {}", known.join(", ")))
         })?;
-        if metric.is_of_postgres() {
+        if metric.is_of_postgres() || metric.is_by_statement() {
             return Err(Problem::new(
                 format!("`{metric}` is measured only of a PostgreSQL server that knee starts"),
                 "write a study with [postgres.NAME]; see docs/guide/study.md",

@@ -35,6 +35,7 @@ mod script;
 mod script_memory;
 mod search;
 mod signals;
+mod statements;
 mod study;
 
 mod sweep;

@@ -119,13 +119,13 @@ fn named(effect: &Effect, workload: &str) -> (String, String) {
     let (from, to) = (&effect.from, &effect.to);
     let pair = || {
         // First, because what does not fit is cut at the end.
-        let endpoint = words::endpoint_of(&[from, to]).map(|endpoint| format!("{endpoint}: "));
+        let part = words::part_of(&[from, to]).map(|part| format!("{part}: "));
         let from = if from.workload == workload {
             from.variant.clone()
         } else {
             format!("{} under {}", from.variant, from.workload)
         };
-        format!("{}{from} → {}", endpoint.unwrap_or_default(), to.variant)
+        format!("{}{from} → {}", part.unwrap_or_default(), to.variant)
     };
     match &effect.relation {
         Relation::Step => ("each step".to_owned(), pair()),

@@ -110,6 +110,8 @@ pub(super) fn conclusion() -> Conclusion {
             times: None,
             responses: None,
             endpoints: endpoints.map(|(name, of)| (name.to_owned(), of)).into(),
+            statements: BTreeMap::new(),
+            resources: BTreeMap::new(),
             validity: Validity::Valid,
             warnings: Vec::new(),
             steady: None,

@@ -46,6 +46,8 @@ fn measured(trial: &Trial, millis: f64) -> TrialResult {
         times: None,
         responses: None,
         endpoints: BTreeMap::new(),
+        statements: BTreeMap::new(),
+        resources: BTreeMap::new(),
         record: None,
         placement: Placement::default(),
     })

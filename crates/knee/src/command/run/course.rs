@@ -149,6 +149,7 @@ impl Job<'_> {
             total: self.total.clone(),
             system_tags: self.system_tags,
             outlet,
+            iterations: None,
         }
     }
 

@@ -10,6 +10,8 @@ use knee_core::unit::Nanos;
 use knee_driver::{Loaded, Times};
 use knee_engine::control::Control;
 use knee_engine::host;
+use knee_k6::observe::iterations::Iterations;
+use knee_k6::observe::view::View;
 use knee_observe::Target;
 use url::Url;
 
@@ -41,11 +43,14 @@ pub fn against(
     let mut args = RunArgs::of(path);
     args.script_flags = flags;
     args.report = RunReportFlags { quiet: true, ..RunReportFlags::default() };
-    let (run, record) = measure(&args, url, observe, times.settle, control)?;
-    Ok(Loaded { run, record: record.map(|path| on_one_line(&path.display().to_string())) })
+    let iterations = Iterations::since(times.settle);
+    let (run, record) = measure(&args, url, observe, &iterations, (times.settle, control))?;
+    let record = record.map(|path| on_one_line(&path.display().to_string()));
+    Ok(Loaded { run, record, iteration: iterations.mean() })
 }
 
-/// Runs the script, which loads `target`. Requests due in the first `warm_up` are kept outside of the totals.
+/// Runs the script, which loads `target`. Requests due in the first `warm_up` are kept outside of the totals. Its
+/// iterations are added to `iterations`.
 ///
 /// # Errors
 ///
@@ -54,8 +59,8 @@ fn measure(
     args: &RunArgs,
     target: &str,
     observe: Vec<Target>,
-    warm_up: Nanos,
-    control: &Control,
+    iterations: &Iterations,
+    (warm_up, control): (Nanos, &Control),
 ) -> Result<(Run, Option<PathBuf>), Failed> {
     let (terminal, narrate): (_, fn(&str)) = (Terminal::read(), |_| {});
     let env = |name: &str| std::env::var(name).ok();
@@ -67,7 +72,7 @@ fn measure(
     let options = options(&asked, &session)?;
     let job = Job::new(args, &asked, &session, &options, terminal, &lines)?;
     let job = Job { co_located: place(target), ..job };
-    let view = job.view(None);
+    let view = View { iterations: Some(iterations.clone()), ..job.view(None) };
     let data = job.setup(&view)?;
     let mut plan = job.plan();
     plan.warm_up = warm_up;
