@@ -26,11 +26,10 @@ pub struct Choice {
 
 /// The first finding whose remedy knee can apply to what it started. Hints are not tried: they can be wrong.
 pub fn choose(report: &Report, declared: &Declaration, service: &str, stores: &[Known]) -> Option<Choice> {
-    let firm = report.findings.iter().enumerate().filter(|(_, finding)| !finding.is_hint());
-    firm.filter_map(|(place, finding)| {
+    let mut firm = report.findings.iter().enumerate().filter(|(_, finding)| !finding.is_hint());
+    firm.find_map(|(place, finding)| {
         Some(Choice { finding: place, change: change(finding, declared, service, stores)? })
     })
-    .next()
 }
 
 fn change(finding: &Finding, declared: &Declaration, service: &str, stores: &[Known]) -> Option<Change> {

@@ -15,7 +15,7 @@ use knee_report::find::{Proof, Search, Tried};
 use knee_study::definition::{Definition, Load, Variant};
 use knee_study::proof::{self, Sample};
 use knee_study::statistics::verdict::Verdict;
-use knee_study::study::{Conclusion, Options, Study};
+use knee_study::study::{Conclusion, Effect, Options, Study};
 
 use super::choice::{self, Choice, Known};
 use super::{Writer, not_tried};
@@ -284,7 +284,7 @@ fn ended(error: knee_driver::Error, control: &Control) -> Failed {
 fn exit_of(search: &Search, control: &Control) -> Exit {
     let of_proof = |conclusion: &Conclusion| {
         let totals = conclusion.totals;
-        let worse = conclusion.effects.iter().any(|effect| effect.is_regression());
+        let worse = conclusion.effects.iter().any(Effect::is_regression);
         let better = conclusion.effects.iter().any(|effect| effect.verdict == Verdict::Better);
         match () {
             () if totals.valid + totals.suspect == 0 => Exit::Invalid,
