@@ -18,7 +18,7 @@ use knee_study::study::{
 use crate::cost::{Observed, Probes, Watch, Watched};
 use crate::error::Error;
 use crate::fixture::{StudyFixture, variable};
-use crate::placement;
+use crate::{placement, resource};
 use crate::variant::{others, overrides};
 
 /// The run of a trial.
@@ -181,6 +181,7 @@ impl TrialRunner {
             return Err(Error::Interrupted);
         }
         let mut measured = Measured { placement: place, ..Measured::of(&run, spent, record) };
+        measured.resources = resource::of_trial(&run);
         let iteration = iteration.map(|mean| Figure::from(mean.as_nanos() as f64));
         measured.figures.extend(iteration.map(|mean| (Metric::IterationTime, mean)));
         measured.warnings.extend(cut_short(run.window(), times.measure));
@@ -208,6 +209,36 @@ impl TrialRunner {
         fixture.fixture.reset(&service)?;
         let (Loaded { run, record, .. }, observed) = loaded?;
         Ok(survived.then(|| Measured::of(&run, spent(&run, &observed), record)))
+    }
+
+    /// Loads a variant outside of any trial and returns the whole run; its service has ended afterwards.
+    pub(crate) fn look(&mut self, study: &Study, trial: &Trial, times: Times) -> Result<Loaded, Error> {
+        let variant = study.variant_of(trial).cloned().ok_or(Error::Missing("variant"))?;
+        let workload = study.workload_of(trial).cloned().ok_or(Error::Missing("workload"))?;
+        let service = workload.service.clone();
+        let (running, _) = match self.service(study, trial, &variant, &service) {
+            Ok(found) => found,
+            Err(Absent::Fixture(error)) => return Err(error.into()),
+            Err(Absent::Undeclared) => return Err(Error::Missing("service")),
+        };
+        let workload = self.filled(workload)?;
+        let loaded = self.load(&workload, &running, times, Probes::default());
+        self.running = None;
+        let (loaded, _) = loaded?;
+        if let Some(fixture) = &mut self.fixture {
+            fixture.fixture.check()?;
+            fixture.fixture.stop(&service)?;
+        }
+        if matches!(loaded.run.ending, Ending::Interrupted | Ending::Aborted) {
+            return Err(Error::Interrupted);
+        }
+        Error::if_no_success(&loaded.run, &format!("`{}`", workload.name))?;
+        Ok(loaded)
+    }
+
+    /// Sends the load of the following trials with `source`.
+    pub(crate) fn send_with(&mut self, source: Box<dyn LoadSource>) {
+        self.source = source;
     }
 
     /// What the time was spent on until now.

@@ -349,6 +349,7 @@ kind = "ladder"
             responses: None,
             endpoints: BTreeMap::new(),
             statements: BTreeMap::new(),
+            resources: BTreeMap::new(),
             validity: knee_core::validity::Validity::Valid,
             warnings: Vec::new(),
             steady: None,

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::Error;
-use crate::private_file;
+use crate::{private_file, resource};
 
 /// The file of a sweep in the folder of its records.
 const FILE: &str = "sweep.jsonl";
@@ -172,6 +172,7 @@ impl SavedStep {
         result.cpu = self.cpu;
         result.host_busy = self.host_busy;
         result.programs.clone_from(&self.programs);
+        result.resources = resource::of(&reading.run);
         result.record = Some(self.shown.clone());
         Ok(result)
     }

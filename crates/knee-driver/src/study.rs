@@ -71,14 +71,14 @@ pub fn lock(folder: &Path) -> Result<Lock, Error> {
 }
 
 /// What is started for a study: its declaration with its options.
-fn declared(study: &Study) -> Declaration {
+pub(crate) fn declared(study: &Study) -> Declaration {
     let mut declaration = study.definition().fixture.clone();
     declaration.generator.share_cpus |= study.options().share_cpus;
     declaration
 }
 
 /// Whether its databases count their statements: only if somebody asks for that, because it costs CPU time.
-fn counts(study: &Study) -> bool {
+pub(crate) fn counts(study: &Study) -> bool {
     study.options().observed || !study.definition().statements.is_empty()
 }
 

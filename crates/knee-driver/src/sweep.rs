@@ -13,7 +13,7 @@ use knee_study::sweep::{Config, Step, StepResult, Sweep};
 use crate::cpu_use::CpuWatch;
 use crate::error::Error;
 use crate::saved_steps::SavedSteps;
-use crate::{process, reset};
+use crate::{process, reset, resource};
 
 /// Sends the load of a step.
 pub trait StepSource {
@@ -105,6 +105,7 @@ fn measure(
     result.took = clock.now().as_secs_f64();
     result.cpu = before.zip(after).map(|(before, after)| after.cpu.since(before.cpu).as_secs_f64());
     result.programs = used.programs;
+    result.resources = resource::of(&run);
     result.host_busy = used.busy.or(result.host_busy);
     result.record = record;
     if let Some(saved) = around.saved.as_mut().filter(|_| !result.interrupted) {

@@ -1,7 +1,10 @@
-//! Turns a variant into the fixture's changes of a service.
+//! Turns a variant into the fixture's changes of a service and its stores.
 //!
 //! Does not start anything.
 
+use std::collections::BTreeMap;
+
+use knee_core::fixture::Setting;
 use knee_fixture::Overrides;
 use knee_study::definition::{Definition, Passed, Variant};
 
@@ -20,8 +23,15 @@ pub fn overrides(definition: &Definition, variant: &Variant, service: &str) -> O
         overrides.env.extend(variant.env.clone());
         overrides.command.clone_from(&variant.command);
         overrides.revision.clone_from(&variant.revision);
+        overrides.sql.clone_from(&variant.sql);
     }
+    // Of every service: a start without them would take them back.
+    overrides.postgres = variant.settings.iter().map(|(server, settings)| (server.clone(), of(settings))).collect();
     overrides
+}
+
+fn of(settings: &BTreeMap<String, String>) -> BTreeMap<String, Setting> {
+    settings.iter().map(|(name, value)| (name.clone(), Setting::Text(value.clone()))).collect()
 }
 
 /// Services that a variant changes besides the one under load; they start first.
@@ -43,6 +53,9 @@ mod tests {
 [service.main]
 command = ["server", "--port", "{port}"]
 env = { LOG = "warn" }
+reset = "stores"
+
+[postgres.db]
 
 [switches.tx_mode]
 default = "deferred"
@@ -63,6 +76,11 @@ env = { LOG = "error" }
 extends = "stock"
 command = ["old-server"]
 revision = "v1"
+
+[variants.indexed]
+extends = "stock"
+sql = { db = ["CREATE INDEX ON t (n)"] }
+settings = { db = { work_mem = "8MB" } }
 
 [workloads.list]
 path = "/"
@@ -85,6 +103,11 @@ kind = "ladder"
         let old = of("old");
         assert_eq!(old.command.as_deref(), Some(&["old-server".to_owned()][..]));
         assert_eq!(old.revision.as_deref(), Some("v1"));
+        let indexed = of("indexed");
+        assert_eq!(indexed.sql["db"], ["CREATE INDEX ON t (n)"]);
+        assert_eq!(indexed.postgres["db"]["work_mem"], Setting::Text("8MB".to_owned()));
+        let elsewhere = overrides(&study, study.variant("indexed").unwrap(), "another");
+        assert!(elsewhere.sql.is_empty() && elsewhere.postgres == indexed.postgres);
         let another = overrides(&study, study.variant("more").unwrap(), "another");
         assert_eq!(another, Overrides::default(), "switches are passed to their own service only");
     }

@@ -48,7 +48,7 @@ impl Bound {
 }
 
 /// The bounds of all observed resources, the tightest first.
-pub(crate) fn bounds(evidence: &Evidence<'_>) -> Vec<Bound> {
+pub fn bounds(evidence: &Evidence<'_>) -> Vec<Bound> {
     let mut bounds: Vec<Bound> = resources(evidence)
         .into_iter()
         .filter_map(|(name, servers, rise)| {

@@ -6,6 +6,8 @@ use serde::Serialize;
 
 use crate::bound::Bound;
 
+pub use crate::remedy::Remedy;
+
 /// Everything that the rules say about a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
@@ -158,50 +160,6 @@ pub enum Unit {
     Bytes,
     /// A share, usually 0 to 1.
     Share,
-}
-
-/// What to change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Remedy {
-    /// An index of a table. Names are as the database has them, unquoted.
-    Index {
-        /// The table, with its schema if known.
-        table: String,
-        /// Its columns in order, with `DESC` or `NULLS LAST` behind the name where the order needs it.
-        columns: Vec<String>,
-    },
-    /// A setting of an observed server or of the system.
-    Setting {
-        /// Whose: `PostgreSQL`, `Redis`, `Linux`.
-        of: String,
-        /// Its name.
-        name: String,
-        /// What to set, as a value or a phrase.
-        value: String,
-    },
-    /// An environment variable of the service.
-    Environment {
-        /// Its name.
-        name: String,
-        /// Its value.
-        value: String,
-    },
-    /// Anything else.
-    Advice {
-        /// One or two imperatives without a full stop.
-        text: String,
-    },
-}
-
-impl Remedy {
-    pub(crate) fn advice(text: impl Into<String>) -> Self {
-        Self::Advice { text: text.into() }
-    }
-
-    pub(crate) fn setting(of: &str, name: &str, value: impl Into<String>) -> Self {
-        Self::Setting { of: of.to_owned(), name: name.to_owned(), value: value.into() }
-    }
 }
 
 /// The most that a change can gain, by a bound that the evidence supports. Not a promise: what it does must be measured.

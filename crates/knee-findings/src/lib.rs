@@ -24,6 +24,8 @@ mod plan;
 
 mod query;
 
+pub mod remedy;
+
 mod rhythm;
 
 mod rules;
@@ -42,11 +44,12 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use bound::Bound;
+pub use bound::{Bound, bounds};
 pub use definition::Rule;
 pub use evidence::Evidence;
 pub use examine::examine;
 pub use finding::{
     Confidence, Finding, Gain, Limit, NotRun, Remedy, Report, Signal, Subject, SubjectKind, Unit,
 };
+pub use remedy::Change;
 pub use rules::RULES;

@@ -164,7 +164,9 @@ impl Fixture {
         self.apply_settings(name, overrides)?;
         for other in declaration::referred(name, &declared, "service") {
             if self.is_to_start(&other) {
-                self.start(&other, &Overrides::default())?;
+                // Stores keep the settings of the variant.
+                let (postgres, redis) = (overrides.postgres.clone(), overrides.redis.clone());
+                self.start(&other, &Overrides { postgres, redis, ..Overrides::default() })?;
             }
         }
         let folder = self.sources.folder(&self.launcher, overrides.revision.as_deref())?;

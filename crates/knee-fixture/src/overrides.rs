@@ -19,6 +19,8 @@ pub struct Overrides {
     pub command: Option<Vec<String>>,
     /// A revision of the study's repository, built and run in a checkout of its own.
     pub revision: Option<String>,
+    /// Statements for PostgreSQL clusters, by their names. They are part of the seeded data of the service.
+    pub sql: BTreeMap<String, Vec<String>>,
     /// Settings of PostgreSQL clusters, by their names, on top of the declared ones.
     pub postgres: BTreeMap<String, BTreeMap<String, Setting>>,
     /// Directives of Redis servers, by their names, on top of the declared ones.

@@ -220,6 +220,14 @@ impl Cluster {
         Ok(())
     }
 
+    /// Runs statements of a study in the database of the services, each in a transaction of its own.
+    pub(crate) fn run(&self, statements: &[String]) -> Result<(), Error> {
+        statements.iter().try_for_each(|statement| {
+            let doing = format!("run the statement `{statement}`");
+            self.ask(&doing, DATABASE, std::slice::from_ref(statement)).map(drop)
+        })
+    }
+
     /// Saves the database under `key`, so that [`Self::restore`] can restore it.
     pub(crate) fn save(&self, key: usize) -> Result<(), Error> {
         // What autovacuum would do at some time during a trial is done now, the same for all of them.

@@ -44,6 +44,8 @@ pub(crate) struct SeedKey {
     revision: Option<String>,
     command: Vec<String>,
     env: BTreeMap<String, String>,
+    /// Statements that run after the seed, by PostgreSQL cluster.
+    sql: BTreeMap<String, Vec<String>>,
 }
 
 impl SeedKey {
@@ -54,7 +56,13 @@ impl SeedKey {
             env.extend(declared.env.clone());
             env.extend(seed_env(declared, overrides));
         }
-        Self { revision: overrides.revision.clone(), command: declared.seed.clone(), env }
+        let sql = overrides.sql.clone();
+        Self { revision: overrides.revision.clone(), command: declared.seed.clone(), env, sql }
+    }
+
+    /// The seed alone, without statements.
+    pub(crate) fn without_sql(&self) -> Self {
+        Self { sql: BTreeMap::new(), ..self.clone() }
     }
 }
 

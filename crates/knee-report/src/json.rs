@@ -35,6 +35,11 @@ pub fn without_series(view: &View) -> String {
     pretty(&Document::of(view).without_series())
 }
 
+/// The document as a value, without its intervals.
+pub(crate) fn summary(view: &View) -> serde_json::Value {
+    serde_json::to_value(Document::of(view).without_series()).unwrap_or(serde_json::Value::Null)
+}
+
 /// JSON on one line, without a line feed at its end. Characters that act on a terminal are escaped.
 pub fn line(document: &serde_json::Value) -> String {
     let mut text = Vec::new();

@@ -24,6 +24,8 @@ pub mod oha_json;
 
 pub mod csv;
 
+pub mod find;
+
 pub mod locust;
 
 pub mod sweep;

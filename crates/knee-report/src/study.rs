@@ -30,6 +30,8 @@ pub mod json;
 
 mod provenance;
 
+mod resource;
+
 mod markdown;
 
 mod measuring;
@@ -58,3 +60,5 @@ pub(crate) use measuring::{day, machine, program};
 pub use notes::notes;
 pub use provenance::{Commands, Provenance, Session};
 pub use text::text;
+pub(crate) use value::{figure, middle as row_of};
+pub(crate) use words::{result, verdict};

@@ -13,6 +13,8 @@ pub mod markdown;
 
 mod next;
 
+mod resource;
+
 mod sentence;
 
 pub mod svg;
@@ -30,6 +32,7 @@ use crate::view::reading::Reading;
 use curve::Curve;
 
 pub(crate) use cpu::sentences as cpu_sentences;
+pub(crate) use resource::sentences as resource_sentences;
 pub use sentence::{Finding, Remark};
 
 /// Facts about a sweep besides its steps.

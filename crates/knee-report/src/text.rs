@@ -5,7 +5,7 @@
 
 pub(crate) mod answer;
 
-mod finding;
+pub(crate) mod finding;
 
 mod beside;
 
@@ -28,6 +28,7 @@ pub(crate) mod validity;
 pub use ink::Palette;
 pub use interval::{header as interval_header, line as interval_line};
 pub use style::Style;
+pub(crate) use style::heading;
 pub use validity::reason_line;
 
 use ink::{Tone, cut, wrap};
@@ -57,7 +58,7 @@ pub fn render(view: &View, style: &Style) -> String {
 }
 
 /// Blocks with an empty line between them.
-fn join(blocks: &[Vec<String>]) -> String {
+pub(crate) fn join(blocks: &[Vec<String>]) -> String {
     let texts: Vec<String> =
         blocks.iter().filter(|block| !block.is_empty()).map(|block| block.join("\n")).collect();
     texts.join("\n\n") + "\n"
@@ -80,7 +81,8 @@ pub fn beside_k6(view: &View, style: &Style) -> String {
     join(&blocks)
 }
 
-fn title(view: &View, style: &Style) -> Vec<String> {
+/// The first lines: program and target, then the plan.
+pub(crate) fn title(view: &View, style: &Style) -> Vec<String> {
     let build = cut(&format!("knee {}", clean::line(&view.head.build.version)), style.width / 3);
     let title = cut(&clean::line(&view.head.title), style.width.saturating_sub(ink::width(&build) + 2));
     let mut lines = vec![format!("{}  {title}", style.palette.paint(Tone::Strong, &build))];

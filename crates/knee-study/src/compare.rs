@@ -106,6 +106,8 @@ pub fn variant(name: &str, text: &str) -> Variant {
         env: BTreeMap::new(),
         command: None,
         revision: None,
+        sql: BTreeMap::new(),
+        settings: BTreeMap::new(),
     }
 }
 

@@ -130,6 +130,12 @@ pub struct Variant {
     pub command: Option<Vec<String>>,
     /// The git revision the service is built from; the working tree if absent.
     pub revision: Option<String>,
+    /// Statements of SQL by PostgreSQL server, which become part of the seeded data of the service.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sql: BTreeMap<String, Vec<String>>,
+    /// Settings by PostgreSQL server, on top of its own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// One kind of load.

@@ -17,6 +17,8 @@ pub mod estimand;
 
 pub mod metric;
 
+pub mod proof;
+
 pub mod random;
 
 pub mod sizing;

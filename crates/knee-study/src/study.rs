@@ -37,6 +37,8 @@ mod measured;
 
 mod repeat;
 
+mod resource;
+
 mod state;
 
 mod statement;
@@ -60,6 +62,7 @@ pub use headline::Headline;
 pub use lineup::Relation;
 pub use measured::{Spent, StatementWork};
 pub use repeat::{NEIGHBOURS, REPEATS_MAX};
+pub use resource::{ObservedResource, OfResource};
 pub use state::Study;
 pub use times::{MergedTimes, ResponseTimes};
 pub use trial::{

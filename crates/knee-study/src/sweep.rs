@@ -22,6 +22,8 @@ pub mod knee;
 
 pub mod measured;
 
+pub mod resource;
+
 pub mod rule;
 
 pub mod search;

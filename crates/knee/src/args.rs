@@ -15,6 +15,8 @@ mod command_line;
 
 mod compare;
 
+mod find;
+
 mod observe;
 
 mod run;
@@ -30,6 +32,7 @@ pub use command_line::{Invocation, Refused, help, meant_command, parse};
 pub use compare::{
     CalibrateArgs, CommandFlags, CompareArgs, CompareFormat, CompareOutputFlags, TrialFlags, VerdictFlags,
 };
+pub use find::{FindArgs, FindFormat, FindOutputFlags, SearchFlags};
 pub use observe::ObserveFlags;
 pub use run::{RunArgs, RunForeignFlags, RunHttpFlags, RunLoadFlags, RunReportFlags, RunScriptFlags};
 pub use study::{ExtentFlags, StudyArgs, StudyFormat, StudyOutputFlags};

@@ -24,6 +24,8 @@ pub mod calibrate;
 
 pub mod explain;
 
+pub mod find;
+
 mod failed;
 
 mod journal;

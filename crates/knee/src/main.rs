@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use knee::args::{self, Invocation, Refused};
-use knee::command::{audit, calibrate, compare, demo, explain, load, report, run, study, sweep, tour};
+use knee::command::{audit, calibrate, compare, demo, explain, find, load, report, run, study, sweep, tour};
 use knee::demo as demo_server;
 use knee::exit::Exit;
 use knee::problem::Problem;
@@ -33,6 +33,10 @@ fn main() -> ExitCode {
                 store::begin_series("sweep", args.target.as_deref().unwrap_or_default());
             }
             sweep::sweep(&args, say)
+        }
+        Ok(Invocation::Find(args)) => {
+            store::begin_series("find", &args.target);
+            find::find(&args, say)
         }
         Ok(Invocation::Study(args)) => {
             store::begin_series("study", &args.study.display().to_string());

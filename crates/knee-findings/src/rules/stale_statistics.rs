@@ -77,10 +77,7 @@ fn stale(server: &Watched<'_>, query: &Query<'_>, named: &str) -> Option<Draft> 
             percent(changed.unwrap_or(0.0))
         ),
         signals,
-        remedy: Remedy::advice(format!(
-            "run ANALYZE {} after loading it, and let autovacuum run",
-            table.name
-        )),
+        remedy: Remedy::Analyze { table: table.name.to_owned() },
         gain: None,
     })
 }

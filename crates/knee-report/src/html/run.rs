@@ -6,6 +6,8 @@ mod about;
 
 mod distribution;
 
+mod findings;
+
 mod first;
 
 mod over_time;
@@ -47,6 +49,7 @@ fn sections(view: &View, columns: &Columns, style: &Style) -> Vec<Section> {
         sections.extend(body.map(|body| Section::new(id, heading, remark, body)));
     };
     let of_times = remark(view, scale(&view.total.response, style));
+    add("findings", "What stops it", String::new(), findings::section(&view.findings, style));
     add("times", "Times", of_times, distribution::times(view, columns, style));
     add("spectrum", "Percentile spectrum", distribution::SPECTRUM.to_owned(), distribution::spectrum(view));
     add("throughput", "Throughput", String::new(), Some(throughput(view, columns)));

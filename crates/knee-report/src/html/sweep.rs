@@ -16,7 +16,7 @@ use crate::chart::{Axis, Band, Chart, Dot, Line, Shape, Stroke, Tone};
 use crate::number::{self, level};
 use crate::study::{day, machine, program};
 use crate::sweep::curve::{self, Curve};
-use crate::sweep::{Remark, SweepView, cpu_sentences, json, text, word};
+use crate::sweep::{Remark, SweepView, cpu_sentences, json, resource_sentences, text, word};
 use crate::text::Style;
 use crate::text::validity::{count, meaning};
 
@@ -36,7 +36,7 @@ fn front(view: &SweepView<'_>) -> Front {
         terms: view.terms.clone(),
         answer: vec![view.headline.clone()],
         points: Vec::new(),
-        limits: view.report.cpu.as_ref().map_or_else(Vec::new, cpu_sentences),
+        limits: limits(view),
         trust: Some(Trust {
             standing: view.state.into(),
             summary,
@@ -46,6 +46,12 @@ fn front(view: &SweepView<'_>) -> Front {
         tiles: Vec::new(),
         picture: html! { (picture(&view.curve)) (findings(view)) },
     }
+}
+
+/// The observed resource that is full, and what the CPUs say.
+fn limits(view: &SweepView<'_>) -> Vec<String> {
+    let resource = resource_sentences(view.report).into_iter().take(1);
+    resource.chain(view.report.cpu.iter().flat_map(cpu_sentences)).collect()
 }
 
 fn findings(view: &SweepView<'_>) -> Markup {

@@ -11,7 +11,7 @@ use super::block::{Block, Document, Table};
 use super::plot::{Plot, PlotKind};
 use super::provenance::Provenance;
 use super::value::{self, UNKNOWN};
-use super::{accounting, bound, claims, growth, headline, markdown, measuring, notes, switches, words};
+use super::{accounting, bound, claims, growth, headline, markdown, measuring, notes, resource, switches, words};
 use crate::number;
 
 /// Most lines of a document in Markdown. Two of them are for the program that writes it into a file.
@@ -90,6 +90,7 @@ fn completing(conclusion: &Conclusion) -> Vec<Section> {
         section("figures of every variant", of_workloads("Figures", &|name| timeline(conclusion, name))),
         section("every comparison", of_workloads("Comparisons", &|name| effects(conclusion, name))),
         section("CPU time per request", titled("CPU time per request", bound::table(conclusion))),
+        section("observed resources", titled("Observed resources", resource::table(conclusion))),
         section("trials by validity", titled("Trials by validity", accounting::table(conclusion))),
     ]
 }

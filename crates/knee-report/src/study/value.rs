@@ -3,8 +3,9 @@
 //! Does not know verdicts; see [`super::words`].
 
 use knee_core::unit::Nanos;
+use knee_study::definition::Cell;
 use knee_study::metric::{Metric, Unit};
-use knee_study::study::{Estimate, Row, Spread};
+use knee_study::study::{Conclusion, Estimate, Row, Spread};
 
 /// A figure with its unit.
 pub fn figure(metric: Metric, value: f64) -> String {
@@ -145,6 +146,13 @@ pub fn row(row: &Row) -> String {
     let range = range(row.metric, &row.spread);
     let alone = row.successes.map(|value| format!("; ok only: {}", figure(value, false))).unwrap_or_default();
     format!("{middle}{range}{alone}")
+}
+
+/// The one figure that stands for a metric of a cell: of percentiles that of all blocks together, otherwise the median of
+/// the blocks. `None` if it was not measured.
+pub fn middle(conclusion: &Conclusion, cell: &Cell, metric: Metric) -> Option<f64> {
+    let row = conclusion.timeline.iter().find(|row| row.cell == *cell && row.metric == metric)?;
+    Some(row.merged.map_or(row.spread.median, |merged| merged.value))
 }
 
 /// The median of blocks, with the lowest and the highest.

@@ -11,6 +11,7 @@ use knee_study::sweep::bound::{CpuUse, ProgramUse, Queue};
 use knee_study::sweep::conclusion::{LevelEstimate, Recovery};
 use knee_study::sweep::course::Ended;
 use knee_study::sweep::knee::{Basis, Knee};
+use knee_study::sweep::resource::{ResourceUse, Saturating};
 use knee_study::sweep::rule::Broken;
 use knee_study::sweep::shedding::Shedding;
 use knee_study::sweep::usl::Law;
@@ -51,6 +52,7 @@ struct Document<'v> {
     recovery: Recovered,
     usl: Option<Usl>,
     cpu: Option<Cpu<'v>>,
+    resource: Option<&'v Saturating>,
     queue: Option<QueueFigures>,
     worth: Option<Worth>,
     response_time_judged_from_ms: Option<f64>,
@@ -172,6 +174,7 @@ struct Step<'v> {
     service_time_ms: StepTimes,
     in_flight_max: u64,
     cpu_s: Option<f64>,
+    resources: &'v [ResourceUse],
     generator: Generator,
     record: Option<&'v str>,
 }
@@ -239,6 +242,7 @@ impl<'v> Document<'v> {
             recovery: recovered(report.recovery),
             usl: report.law.as_ref().ok().map(usl),
             cpu: report.cpu.as_ref().map(cpu),
+            resource: report.resource.as_ref(),
             queue: report.queue.as_ref().map(queue),
             worth: report.worth.map(|found| Worth {
                 peak_per_s: found.peak,
@@ -365,6 +369,7 @@ fn step<'v>(trial: &'v FinishedStep, why: &'v str) -> Step<'v> {
         service_time_ms: times(&result.service),
         in_flight_max: result.in_flight_max,
         cpu_s: result.cpu,
+        resources: &result.resources,
         generator: Generator {
             validity: result.state,
             warnings: result.reasons.iter().map(StepWarning::of).collect(),

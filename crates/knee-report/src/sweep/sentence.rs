@@ -15,7 +15,7 @@ use knee_study::sweep::slo::Statistic;
 use knee_study::sweep::usl::{Law, Unfit};
 use knee_study::sweep::{FinishedStep, LevelRange, LoadKind, Report};
 
-use super::cpu;
+use super::{cpu, resource};
 use crate::number::{self, level};
 
 /// One thing found.
@@ -329,6 +329,10 @@ pub fn remarks(report: &Report) -> Vec<Remark> {
     let missing = missing(report);
     if !missing.is_empty() {
         remarks.push(Remark { heading: "Percentiles", sentences: missing });
+    }
+    let resources = resource::sentences(report);
+    if !resources.is_empty() {
+        remarks.push(Remark { heading: "Resources", sentences: resources });
     }
     remarks.push(Remark { heading: "Models", sentences: models });
     remarks.extend(report.worth.as_ref().map(|found| Remark { heading: "Worth", sentences: worth(found) }));

@@ -2,7 +2,7 @@
 //!
 //! Shows nothing if nothing was found, and ten lines at most unless all findings are asked for. Does not judge.
 
-use knee_findings::{Bound, Finding, Gain, Limit, Remedy, Report, Signal, Unit};
+use knee_findings::{Bound, Finding, Gain, Limit, Report, Signal, Unit};
 
 use super::ink::{Tone, wrap, wrap_words};
 use super::style::{Style, heading};
@@ -53,6 +53,18 @@ fn short(report: &Report, style: &Style) -> Vec<String> {
 /// Every finding with all of its evidence, the bounds of resources, and what could not be looked for.
 fn all(report: &Report, style: &Style) -> Vec<String> {
     let mut lines = vec![heading("What stops it", "", style)];
+    lines.extend(found(report, style));
+    lines.extend(wrap("  Rules that ran: ", report.ran.iter().copied(), ", ", style.width));
+    for rule in &report.could_not_run {
+        let text = format!("{} could not run: it needs {}", rule.code, clean::line(&rule.lacks));
+        lines.extend(wrap_words("  ", &text, style.width));
+    }
+    lines
+}
+
+/// Every finding with all of its evidence, and the bounds of resources.
+pub(crate) fn found(report: &Report, style: &Style) -> Vec<String> {
+    let mut lines = Vec::new();
     for finding in &report.findings {
         lines.extend(headline(finding, style));
         lines.extend(subject(finding, style));
@@ -64,20 +76,24 @@ fn all(report: &Report, style: &Style) -> Vec<String> {
         lines.push("  nothing found".to_owned());
     }
     lines.extend(report.bounds.iter().flat_map(|bound| bound_lines(bound, style)));
-    lines.extend(wrap("  Rules that ran: ", report.ran.iter().copied(), ", ", style.width));
-    for rule in &report.could_not_run {
-        let text = format!("{} could not run: it needs {}", rule.code, clean::line(&rule.lacks));
-        lines.extend(wrap_words("  ", &text, style.width));
-    }
     lines
 }
 
 fn headline(finding: &Finding, style: &Style) -> Vec<String> {
     let first = if finding.is_hint() { "  hint: " } else { "  " };
-    let text = format!("{} [{}]", clean::line(&finding.statement), finding.code);
     let tone = if finding.is_hint() { Tone::Plain } else { Tone::Warn };
-    let lines = wrap_words(first, &text, style.width);
+    let lines = wrap_words(first, &statement(finding), style.width);
     lines.iter().map(|line| style.palette.paint(tone, line)).collect()
+}
+
+/// What is the matter, with the code of the rule.
+fn statement(finding: &Finding) -> String {
+    format!("{} [{}]", clean::line(&finding.statement), finding.code)
+}
+
+/// The same in one line; a hint says so.
+pub(crate) fn headline_words(finding: &Finding) -> String {
+    format!("{}{}", if finding.is_hint() { "hint: " } else { "" }, statement(finding))
 }
 
 fn subject(finding: &Finding, style: &Style) -> Vec<String> {
@@ -88,7 +104,7 @@ fn subject(finding: &Finding, style: &Style) -> Vec<String> {
 }
 
 fn evidence(finding: &Finding, style: &Style) -> Vec<String> {
-    let pieces: Vec<String> = finding.evidence.iter().map(|signal| said(signal, style)).collect();
+    let pieces: Vec<String> = finding.evidence.iter().map(|signal| figure_words(signal, style)).collect();
     wrap_words("    ", &pieces.join("; "), style.width)
 }
 
@@ -105,7 +121,7 @@ fn evidence_within(finding: &Finding, most: usize, style: &Style) -> Vec<String>
 }
 
 /// `rows per sequential scan 240,000 (limit 10,000)`.
-fn said(signal: &Signal, style: &Style) -> String {
+pub(crate) fn figure_words(signal: &Signal, style: &Style) -> String {
     let (Limit::AtLeast(limit) | Limit::AtMost(limit)) = signal.limit;
     let figure = |value| figure(value, signal.unit, style);
     format!("{} {} (limit {})", clean::line(&signal.what), figure(signal.figure), figure(limit))
@@ -121,37 +137,39 @@ fn figure(value: f64, unit: Unit, style: &Style) -> String {
 }
 
 fn remedy(finding: &Finding, style: &Style) -> Vec<String> {
-    let text = match &finding.remedy {
-        Remedy::Index { table, columns } => format!("an index on {table} ({})", columns.join(", ")),
-        Remedy::Setting { of, name, value } => format!("{of}: set {name} to {value}"),
-        Remedy::Environment { name, value } => format!("set the variable {name}={value} for the service"),
-        Remedy::Advice { text } => text.clone(),
-    };
-    wrap_words("    remedy: ", &clean::line(&text), style.width)
+    wrap_words("    remedy: ", &clean::line(&finding.remedy.to_string()), style.width)
 }
 
 fn gain(finding: &Finding, style: &Style) -> Vec<String> {
-    let text = match &finding.gain {
-        None => return Vec::new(),
-        Some(Gain::MeanResponse { from, to, bound }) => {
+    let text = gain_words(finding, style);
+    text.map_or_else(Vec::new, |text| wrap_words("    at most: ", &clean::line(&text), style.width))
+}
+
+/// The most that the change can gain, in one line; `None` if that is unknown.
+pub(crate) fn gain_words(finding: &Finding, style: &Style) -> Option<String> {
+    Some(match finding.gain.as_ref()? {
+        Gain::MeanResponse { from, to, bound } => {
             let (from, to) = (time(from * 1e9, style.unit), time(to * 1e9, style.unit));
             format!("mean response time {from} to {to}: {bound}")
         }
-        Some(Gain::Throughput { from, to, bound }) => {
+        Gain::Throughput { from, to, bound } => {
             format!("throughput {}/s to {}/s: {bound}", level(*from), level(*to))
         }
-    };
-    wrap_words("    at most: ", &clean::line(&text), style.width)
+    })
 }
 
 fn bound_lines(bound: &Bound, style: &Style) -> Vec<String> {
+    wrap_words("  Bound: ", &bound_words(bound, style), style.width)
+}
+
+/// What a resource allows, in one line.
+pub(crate) fn bound_words(bound: &Bound, style: &Style) -> String {
     let confirmed = if bound.is_confirmed() { ": this is the limit" } else { "" };
-    let text = format!(
+    format!(
         "{}: {} per response allow {}/s, {} reached{confirmed}",
         clean::line(&bound.resource),
         time(bound.demand_s * 1e9, style.unit),
         level(bound.limit_per_s),
         percent(bound.reached)
-    );
-    wrap_words("  Bound: ", &text, style.width)
+    )
 }

@@ -26,7 +26,7 @@ impl Default for Style {
 }
 
 /// A heading with a remark that applies to everything below it.
-pub(super) fn heading(name: &str, remark: &str, style: &Style) -> String {
+pub(crate) fn heading(name: &str, remark: &str, style: &Style) -> String {
     let remark = cut(remark, style.width.saturating_sub(name.len() + 1));
     let name = style.palette.paint(Tone::Strong, name);
     if remark.is_empty() { name } else { format!("{name} {}", style.palette.paint(Tone::Faint, &remark)) }

@@ -11,7 +11,7 @@ use knee_report::{View, json, text};
 use super::fixture;
 use super::json as schema;
 
-fn finding(code: &'static str, confidence: Confidence) -> Finding {
+pub fn finding(code: &'static str, confidence: Confidence) -> Finding {
     let signal =
         |what: &str, figure, unit, limit| Signal { what: what.into(), figure, unit, limit, source: "a view" };
     Finding {
@@ -52,7 +52,7 @@ fn report(findings: Vec<Finding>) -> Report {
     }
 }
 
-fn view(findings: Vec<Finding>) -> View {
+pub fn view(findings: Vec<Finding>) -> View {
     View { findings: report(findings), ..View::of(&fixture::healthy_open()) }
 }
 

@@ -7,13 +7,14 @@ use knee_core::outcome::Fault;
 use knee_core::plan::Endpoint;
 use knee_core::record::Run;
 use knee_core::validity::{Validity, Warning};
+use knee_findings::Confidence;
 use knee_report::clean::is_hostile;
 use knee_report::text::{self, Style};
 use knee_report::{View, html, json};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::fixture;
+use super::{finding, fixture};
 use super::page::{Element, Page};
 
 /// Bytes of a page without its data.
@@ -385,4 +386,16 @@ fn text_and_lines_stand_out_on_light_and_on_dark_pages() {
             assert!(found >= 3.0, "{line}: {found:.2}");
         }
     }
+}
+
+#[test]
+fn the_first_screen_names_three_findings_and_a_section_has_all_with_their_figures() {
+    let findings = vec![finding::finding("missing_index", Confidence::Likely); 5];
+    let page = html::run(&finding::view(findings), &Style::default());
+    let text = flat(without_data(&page));
+    assert_eq!(text.matches("Remedy: an index on public.tasks (organization_id).").count(), 3 + 5, "{text}");
+    assert!(text.contains("What limits it") && text.contains("rows per sequential scan of public.tasks 240,000"));
+    assert!(text.contains("At most: mean response time 84.0 ms to 23.0 ms"), "{text}");
+    let nothing = flat(without_data(&html::run(&View::of(&fixture::healthy_open()), &Style::default())));
+    assert!(!nothing.contains("What limits it"), "{nothing}");
 }

@@ -20,6 +20,8 @@ mod locust;
 
 mod results;
 
+mod search;
+
 mod oha;
 
 mod page;

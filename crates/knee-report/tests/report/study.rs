@@ -111,6 +111,7 @@ fn conclusion() -> Conclusion {
             responses: None,
             endpoints: BTreeMap::new(),
             statements: BTreeMap::new(),
+            resources: BTreeMap::new(),
             record: None,
             placement: Placement {
                 cpus: cpus.map(|(part, cpus)| (part.to_owned(), cpus.to_owned())).into(),
@@ -311,6 +312,7 @@ fn of_p50(nanos: f64) -> TrialResult {
         responses: None,
         endpoints: BTreeMap::new(),
         statements: BTreeMap::new(),
+        resources: BTreeMap::new(),
         record: None,
         placement: Placement::default(),
     })
@@ -479,6 +481,7 @@ fn what_others_wrote_cannot_break_out_of_a_picture_or_a_name_of_a_file() {
             responses: None,
             endpoints: BTreeMap::new(),
             statements: BTreeMap::new(),
+            resources: BTreeMap::new(),
             record: None,
             placement: Placement::default(),
         };

@@ -14,6 +14,7 @@ use knee_study::sweep::bound::{ProgramUse, Role};
 use knee_study::sweep::conclusion::Facts;
 use knee_study::sweep::cost::Assumptions;
 use knee_study::sweep::knee::Basis;
+use knee_study::sweep::resource::ResourceUse;
 use knee_study::sweep::{Config, Ladder, LoadKind, Purpose, Report, Step, StepLoad, StepResult, Sweep, rule};
 use serde_json::Value;
 
@@ -99,6 +100,7 @@ fn measured(step: &Step, generator_most: f64) -> StepResult {
         cpu: Some(achieved * 4e-4 * (step.seconds + step.warm_up)),
         host_busy: Some(0.8),
         programs: Vec::new(),
+        resources: Vec::new(),
         generator_delay: None,
         interrupted: false,
         record: Some(format!("step-{}.knee", step.number)),
@@ -361,4 +363,51 @@ fn no_line_is_too_long_and_nothing_that_others_wrote_reaches_the_terminal_unesca
     }
     assert!(!svg::render(&view).contains("<script>"));
     assert!(!json::render(&view).contains('\u{1b}'));
+}
+
+/// A sweep beside which two resources were observed, of which the first is full at `full` requests/s.
+fn with_resources(full: f64) -> (String, Value) {
+    let mut sweep = Sweep::new(config(&[]));
+    while let Some(step) = sweep.next() {
+        let result = measured(&step, f64::INFINITY);
+        let of = |resource: &str, servers: f64, limit_per_s: f64| ResourceUse {
+            resource: resource.to_owned(),
+            servers,
+            demand_s: servers / limit_per_s,
+            limit_per_s,
+            reached: result.goodput / limit_per_s,
+        };
+        let resources = vec![of("main thread of redis://cache\u{1b}[2J", 1.0, full), of("CPUs of host", 4.0, 40_000.0)];
+        sweep.record_result(StepResult { resources, ..result });
+    }
+    let (report, about) = (sweep.conclude(Facts::default()), about());
+    let view = SweepView::of(&report, &about);
+    let document: Value = serde_json::from_str(&json::render(&view)).unwrap();
+    let validator = jsonschema::draft202012::new(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    (text::render(&view, &Style { width: 1_000, ..Style::default() }), document)
+}
+
+#[test]
+fn an_observed_resource_that_is_full_at_the_saturation_is_the_limit_with_its_operational_bound() {
+    let (text, document) = with_resources(LIMIT * 1.02);
+    let section: Vec<&str> =
+        text.lines().skip_while(|line| *line != "Resources").take_while(|line| !line.is_empty()).collect();
+    assert!(section[1].starts_with("  The limit is main thread of redis://cache\\x1b[2J: 98.0 % busy at "), "{text}");
+    assert!(section[1].ends_with("; 245 us per response on 1 allow 4,080/s."), "{text}");
+    assert!(section[2].starts_with("  main thread of redis://cache"), "the fullest first: {text}");
+    assert!(section[3].starts_with("  CPUs of host is busy: ") && section[3].ends_with(" requests/s."), "{text}");
+    assert_eq!(document["resource"]["is_full"], true);
+    assert_eq!(document["steps"][0]["resources"][1]["resource"], "CPUs of host");
+}
+
+#[test]
+fn where_no_observed_resource_is_full_the_service_waits_for_something_else() {
+    let (text, document) = with_resources(LIMIT * 2.0);
+    assert!(text.contains("No observed resource is full at ") && text.contains("such as a lock or a pool"), "{text}");
+    assert_eq!(document["resource"]["is_full"], false);
+    let (report, about) = (healthy(), about());
+    let text = text::render(&SweepView::of(&report, &about), &Style::default());
+    assert!(!text.contains("\nResources\n"), "{text}");
 }

@@ -71,6 +71,10 @@ pub(super) struct Variant {
     pub env: BTreeMap<String, String>,
     pub command: Option<Spanned<Vec<String>>>,
     pub revision: Option<Text>,
+    #[serde(default)]
+    pub sql: BTreeMap<Text, Spanned<Vec<String>>>,
+    #[serde(default)]
+    pub settings: BTreeMap<Text, BTreeMap<String, fixture::Setting>>,
     pub service: Option<Text>,
 }
 

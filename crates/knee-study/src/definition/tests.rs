@@ -450,6 +450,56 @@ fn growth_through_a_seed_that_runs_once_is_refused() {
     }
 }
 
+/// The study with data that a reset brings back, and a variant of it.
+fn with_data(variant: &str) -> Result<Definition, Problems> {
+    let service = "env = { LOG = \"warn\" }";
+    let variants = "[workloads.list]";
+    let study = STUDY.replacen(service, &format!("{service}\nreset = \"stores\""), 1);
+    read(&study.replacen(variants, &format!("{variant}\n{variants}"), 1))
+}
+
+#[test]
+fn a_variant_adds_statements_and_settings_of_postgresql_to_those_of_the_variant_below() {
+    let study = with_data(
+        "[variants.index]\nextends = \"stock\"\nsql = { main = [\"CREATE INDEX ON posts (owner)\"] }\n\
+         settings = { main = { jit = false, work_mem = \"8MB\" } }\n\
+         [variants.both]\nextends = \"index\"\nsql = { main = [\"ANALYZE posts\"] }\n\
+         settings = { main = { work_mem = \"64MB\" } }\n",
+    )
+    .unwrap();
+    let both = study.variant("both").unwrap();
+    assert_eq!(both.sql["main"], ["CREATE INDEX ON posts (owner)", "ANALYZE posts"]);
+    let settings = &both.settings["main"];
+    assert_eq!((settings["jit"].as_str(), settings["work_mem"].as_str()), ("off", "64MB"));
+    assert_eq!(study.variant("index").unwrap().settings["main"]["work_mem"], "8MB");
+    let stored = serde_json::to_string(&study).unwrap();
+    assert_eq!(serde_json::from_str::<Definition>(&stored).unwrap(), study);
+    let stock = serde_json::to_value(study.variant("stock").unwrap()).unwrap();
+    assert!(stock.get("sql").is_none() && stock.get("settings").is_none(), "{stock}");
+}
+
+#[test]
+fn statements_that_no_reset_takes_back_and_servers_that_are_not_started_are_refused() {
+    let sql = "[variants.index]\nsql = { main = [\"CREATE INDEX ON posts (owner)\"] }\n";
+    let kept = said("[workloads.list]", &format!("{sql}[workloads.list]"));
+    assert!(kept.contains("no reset of service `main` takes it back, study.toml:"), "{kept}");
+    let said = |variant: &str| with_data(variant).map_or_else(|problems| problems.to_string(), |_| String::new());
+    assert_eq!(said(sql), "");
+    let unknown = said("[variants.index]\nsql = { man = [\"ANALYZE\"] }\n");
+    assert!(unknown.contains("there is no PostgreSQL server `man`, study.toml:"), "{unknown}");
+    let unknown = said("[variants.index]\nsettings = { man = { jit = false } }\n");
+    assert!(unknown.contains("there is no PostgreSQL server `man`, study.toml:"), "{unknown}");
+    let empty = said("[variants.index]\nsql = { main = [\" \"] }\n");
+    assert!(empty.contains("a statement for `main` is empty"), "{empty}");
+    let own = with_data("[variants.index]\nsettings = { main = { jit = false } }\n");
+    assert!(own.is_ok());
+    let own = STUDY
+        .replacen("settings = { shared_buffers = \"64MB\" }", "address = \"postgres://u@db/x\"", 1)
+        .replacen("[workloads.list]", "[variants.i]\nsettings = { main = { jit = false } }\n[workloads.list]", 1);
+    let own = read(&own).unwrap_err().to_string();
+    assert!(own.contains("a variant cannot change `postgres.main`: you run it, not knee"), "{own}");
+}
+
 #[test]
 fn a_claim_about_iterations_needs_a_script() {
     let claim = |workload: &str| {

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use knee_core::fixture::{Reset, Setting};
+
 use super::Variant;
 use super::lookup::{Known, check_value, in_order, lookup, refuse_own, service, written};
 use super::problem::Finder;
@@ -43,9 +45,35 @@ pub(super) fn variants(
                 finder,
             );
         }
+        check_data(name, &resolved, known, finder);
         variants.push(resolved);
     }
     variants
+}
+
+/// Refuses statements that nothing would take back: they are part of the seeded data.
+fn check_data(name: &Text, variant: &Variant, known: &Known, finder: &mut Finder<'_>) {
+    let declared = known.fixture.service.get(&variant.service);
+    let comes_back = declared.is_some_and(|service| matches!(service.reset, Reset::Stores | Reset::Seed));
+    if !variant.sql.is_empty() && !comes_back {
+        let what = format!(
+            "variant `{}` has `sql`, but no reset of service `{}` takes it back",
+            name.get_ref(),
+            variant.service
+        );
+        let hint = format!("set `reset = \"stores\"` in [service.{}]", variant.service);
+        finder.note(name.span(), what, hint);
+    }
+}
+
+/// Notes a PostgreSQL server that knee does not start.
+fn check_server(named: &Text, known: &Known, finder: &mut Finder<'_>) {
+    let servers = known.fixture.postgres.keys().map(String::as_str);
+    let own = known.fixture.postgres.get(named.get_ref()).is_some_and(|server| server.address.is_some());
+    if lookup("PostgreSQL server", named, servers, finder) && own {
+        let what = format!("a variant cannot change `postgres.{}`: you run it, not knee", named.get_ref());
+        finder.note(named.span(), what, "leave out its `address`, so that knee starts one");
+    }
 }
 
 /// Looks up every name of one variant.
@@ -67,6 +95,15 @@ fn check(
         if lookup("switch", switch, known.switches.keys().map(String::as_str), finder) {
             let values = &known.switches[switch.get_ref()].values;
             check_value(switch.get_ref(), &written(value.get_ref()), values, value.span(), finder);
+        }
+    }
+    for server in variant.sql.keys().chain(variant.settings.keys()) {
+        check_server(server, known, finder);
+    }
+    for (server, statements) in &variant.sql {
+        if statements.get_ref().iter().any(|statement| statement.trim().is_empty() || statement.contains('\0')) {
+            let what = format!("a statement for `{}` is empty", server.get_ref());
+            finder.note(statements.span(), what, "as in [\"CREATE INDEX ON tasks (owner)\"]");
         }
     }
     if let Some(command) = variant.command.as_ref().filter(|command| command.get_ref().is_empty()) {
@@ -111,6 +148,8 @@ fn resolved(name: &Text, chain: &[(&Text, &raw::Variant)], service: String, know
         env: BTreeMap::new(),
         command: None,
         revision: None,
+        sql: BTreeMap::new(),
+        settings: BTreeMap::new(),
     };
     for (_, layer) in chain.iter().rev() {
         let switches = layer.switches.iter();
@@ -124,6 +163,23 @@ fn resolved(name: &Text, chain: &[(&Text, &raw::Variant)], service: String, know
         if let Some(revision) = &layer.revision {
             variant.revision = Some(revision.get_ref().clone());
         }
+        for (server, statements) in &layer.sql {
+            let all = variant.sql.entry(server.get_ref().clone()).or_default();
+            all.extend(statements.get_ref().iter().cloned());
+        }
+        for (server, settings) in &layer.settings {
+            let all = variant.settings.entry(server.get_ref().clone()).or_default();
+            all.extend(settings.iter().map(|(name, value)| (name.clone(), of_postgres(value))));
+        }
     }
     variant
+}
+
+/// A setting as PostgreSQL reads it.
+fn of_postgres(value: &Setting) -> String {
+    match value {
+        Setting::Bool(true) => "on".to_owned(),
+        Setting::Bool(false) => "off".to_owned(),
+        other => written(other),
+    }
 }

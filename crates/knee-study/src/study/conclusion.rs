@@ -15,7 +15,7 @@ use super::times::{MergedTimes, ResponseTimes};
 use super::usable::UsableTrials;
 use super::{
     Bound, Calibration, ClaimResult, CpuUse, Effect, Entry, Figure, GrowthResult, Headline, Measured,
-    Relation, Study, TrialResult, bound, claim, cpus, effect, growth,
+    ObservedResource, Relation, Study, TrialResult, bound, claim, cpus, effect, growth, resource,
 };
 use crate::definition::{Cell, DesignKind, Published};
 use crate::metric::Metric;
@@ -74,6 +74,9 @@ pub struct Conclusion {
     /// The CPU bound of each variant whose CPU time per request is known.
     #[serde(default)]
     pub bounds: Vec<Bound>,
+    /// Observed resources of each variant and workload, the fullest first; empty if nothing was observed.
+    #[serde(default)]
+    pub resources: Vec<ObservedResource>,
     /// Blocks without a usable trial of some variant and workload.
     pub lost: Vec<LostBlock>,
     /// What became of the trials.
@@ -232,6 +235,7 @@ pub(super) fn draw(study: &Study) -> Conclusion {
         totals,
         bounds: bound::all(study, &usable),
         cpus: cpus::of(study, &usable),
+        resources: resource::all(study, &usable),
         lost: usable.lost,
         noise: study.calibration.clone(),
         lengthened: lengthened.collect(),

@@ -142,6 +142,7 @@ mod tests {
                 .map(|(name, of)| (name.to_owned(), of))
                 .into(),
             statements: BTreeMap::new(),
+            resources: BTreeMap::new(),
             validity: Validity::Suspect,
             warnings: Vec::new(),
             steady: None,

@@ -3,6 +3,8 @@
 //! The design creates some variants: a switch alone on the baseline, an amount of data, the baseline a second time.
 //! Does not order them; see [`crate::design`].
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Options, Refusal};
@@ -123,7 +125,14 @@ fn aa_lineup(definition: &Definition, name: &str) -> Result<Lineup, Refusal> {
 fn cannot_differ(definition: &Definition, variants: &[Variant], from: &Cell, to: &Cell) -> bool {
     let find = |cell: &Cell| variants.iter().find(|variant| variant.name == cell.variant);
     let (Some(one), Some(other)) = (find(from), find(to)) else { return false };
-    let built = |variant: &Variant| (variant.env.clone(), variant.command.clone(), variant.revision.clone());
+    let built = |variant: &Variant| Variant {
+        name: String::new(),
+        text: String::new(),
+        extends: None,
+        service: String::new(),
+        switches: BTreeMap::new(),
+        ..variant.clone()
+    };
     // The caller of a comparison knows what A and B are.
     let here = definition.workload(&to.workload).is_some_and(|workload| workload.load != Load::OfCaller);
     let place = |cell: &Cell| (cell.workload.clone(), cell.endpoint.clone(), cell.statement.clone());

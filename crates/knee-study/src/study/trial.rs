@@ -9,6 +9,7 @@ use knee_core::validity::Validity;
 use serde::{Deserialize, Serialize};
 
 use super::figure::Figure;
+use super::resource::OfResource;
 use super::times::ResponseTimes;
 use crate::definition::Cell;
 use crate::metric::Metric;
@@ -147,6 +148,9 @@ pub struct Measured {
     /// The statements of databases that the study names, if they were counted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub statements: BTreeMap<String, OfStatement>,
+    /// The resources that were observed beside it, by name; empty if nothing was observed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub resources: BTreeMap<String, OfResource>,
     /// Whether the measurement can be trusted.
     #[serde(alias = "state")]
     pub validity: Validity,
@@ -205,6 +209,7 @@ impl Measured {
             responses: None,
             endpoints: BTreeMap::new(),
             statements: BTreeMap::new(),
+            resources: BTreeMap::new(),
             validity: self.validity,
             warnings: self.warnings.clone(),
             steady: self.steady,

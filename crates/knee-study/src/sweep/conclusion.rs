@@ -9,6 +9,7 @@ use super::bound::{CpuBound, CpuUse, Queue};
 use super::cost::{Assumptions, Worth, worth};
 use super::course::{Ended, Sweep, is_up};
 use super::knee::{self, Knee};
+use super::resource::{self, Saturating};
 use super::rule::{Broken, Outcome, is_void_by_lateness};
 use super::shedding::{self, Shedding};
 use super::usl::{self, Law, Unfit};
@@ -128,6 +129,8 @@ pub struct Report {
     pub law: Result<Law, Unfit>,
     /// The CPUs near the saturation; `None` if they were not looked at.
     pub cpu: Option<CpuUse>,
+    /// The fullest observed resource where the service serves most; `None` if nothing was observed.
+    pub resource: Option<Saturating>,
     /// The CPUs that service and load generator can both use; `None` if unknown.
     pub shared_cpus: Option<usize>,
     /// Response times below this, in seconds, cannot be judged: at some level, the generator's own delays were more than
@@ -172,6 +175,7 @@ impl Sweep {
             recovery: self.recovery(),
             law: self.law(knee.as_ref()),
             cpu: saturation.and_then(|found| self.cpu(facts, found)),
+            resource: resource::saturating(self.trials.iter()),
             shared_cpus: facts.shared_cpus,
             resolution: self.resolution(),
             queue: saturation

@@ -10,6 +10,7 @@ use knee_core::unit::Nanos;
 use knee_core::validity::{Validity, Warning};
 
 use super::bound::ProgramUse;
+use super::resource::ResourceUse;
 
 /// What a step measured. Rates are in the unit of the sweep's levels where they count arrivals
 /// (`offered`, `achieved`), and in requests per second otherwise.
@@ -56,6 +57,8 @@ pub struct StepResult {
     pub host_busy: Option<f64>,
     /// The programs of this machine that used the most CPU time, most first; empty if they were not looked at.
     pub programs: Vec<ProgramUse>,
+    /// What observers saw of resources, the tightest first; empty if nothing was observed.
+    pub resources: Vec<ResourceUse>,
     /// How late the generator sent a request and read its response, in seconds: the sum of both at p90. `None` if it
     /// could not be measured.
     pub generator_delay: Option<f64>,
@@ -70,7 +73,8 @@ impl StepResult {
     ///
     /// Rates count the requests that came due and those that were answered within the measured time, even if the
     /// answered ones were due earlier. A service that keeps up but takes a second per response therefore achieves the
-    /// whole offered rate. The caller sets `took`, `cpu`, `programs` and `record`.
+    /// whole offered rate. The caller sets `took`, `cpu`, `programs`, `resources`
+    /// and `record`.
     pub fn of(run: &Run, requests_per_arrival: f64) -> Self {
         let window = Window::of(run);
         let all = run.measured.all();
@@ -103,6 +107,7 @@ impl StepResult {
             cpu: None,
             host_busy: window.host_busy(),
             programs: Vec::new(),
+            resources: Vec::new(),
             generator_delay: generator_delay(run),
             interrupted: matches!(run.ending, Ending::Interrupted | Ending::Aborted | Ending::Truncated),
             record: None,

@@ -294,6 +294,7 @@ fn measured(ok: &[f64], failed: u64, given_up: u64) -> Measured {
         responses: Some(responses),
         endpoints: BTreeMap::new(),
         statements: BTreeMap::new(),
+        resources: BTreeMap::new(),
         validity: Validity::Valid,
         warnings: Vec::new(),
         steady: None,

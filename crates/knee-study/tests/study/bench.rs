@@ -104,6 +104,7 @@ pub fn result(figures: &[(Metric, f64)]) -> TrialResult {
         responses: None,
         endpoints: BTreeMap::new(),
         statements: BTreeMap::new(),
+        resources: BTreeMap::new(),
         record: None,
         placement: Placement::default(),
     })

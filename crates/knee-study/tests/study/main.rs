@@ -14,6 +14,8 @@ mod noise;
 
 mod percentiles;
 
+mod resource;
+
 mod statement;
 
 mod stored;

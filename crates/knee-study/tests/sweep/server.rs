@@ -336,6 +336,7 @@ impl Run {
             cpu: None,
             host_busy: None,
             programs: Vec::new(),
+            resources: Vec::new(),
             generator_delay: None,
             interrupted: false,
             record: None,

@@ -9,6 +9,7 @@ use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
 use super::audit::AuditArgs;
 use super::compare::{CalibrateArgs, CompareArgs};
+use super::find::FindArgs;
 use super::run::RunArgs;
 use super::study::StudyArgs;
 use super::sweep::SweepArgs;
@@ -27,6 +28,7 @@ Examples:
   knee run script.js                           run a k6 script
   knee report last~1                           show the run before the last
   knee sweep URL --slo 'p99<250ms'             find the capacity
+  knee find URL --observe host                 find what stops it
   knee compare URL_A URL_B                     test whether B is slower
   knee audit README.md results.json            check what other tools printed
 
@@ -70,6 +72,8 @@ enum Subcommands {
     Run(Box<RunArgs>),
     /// Find the capacity of a service by loading it in steps
     Sweep(Box<SweepArgs>),
+    /// Find what stops a service, and prove the remedy on what knee started
+    Find(Box<FindArgs>),
     /// Compare variants of a service as a study.toml declares
     Study(Box<StudyArgs>),
     /// Compare two URLs, commands or saved runs
@@ -97,6 +101,8 @@ pub enum Invocation {
     Run(Box<RunArgs>),
     /// Find the capacity of a service.
     Sweep(Box<SweepArgs>),
+    /// Find what stops a service.
+    Find(Box<FindArgs>),
     /// Compare variants of a service.
     Study(Box<StudyArgs>),
     /// Compare two targets, or two runs.
@@ -140,6 +146,7 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Ref
         Some(Subcommands::Demo(args)) => Invocation::Demo(args),
         Some(Subcommands::Run(args)) => Invocation::Run(args),
         Some(Subcommands::Sweep(args)) => Invocation::Sweep(args),
+        Some(Subcommands::Find(args)) => Invocation::Find(args),
         Some(Subcommands::Study(args)) => Invocation::Study(args),
         Some(Subcommands::Compare(args)) => Invocation::Compare(args),
         Some(Subcommands::Calibrate(args)) => Invocation::Calibrate(args),

@@ -49,6 +49,7 @@ pub(super) fn help(line: &[OsString], cli: &Command) -> String {
 pub(super) fn example(line: &[OsString]) -> Option<&'static str> {
     let example = match line.get(1).and_then(|word| word.to_str()) {
         Some("run") => "write `knee run script.js`",
+        Some("find") => "give a URL or the folder of a study, as in `knee find labs/todos`",
         Some("study") => "give the folder with the study.toml, as in `knee study labs/lorem-news`",
         Some("audit") => "give the outputs of load testing tools, as in `knee audit README.md results.json`",
         Some("compare") => "give two URLs, commands or saved runs, as in `knee compare last~1 last`",

@@ -42,6 +42,15 @@ use crate::store::{self, Kind, Store};
 ///
 /// What is wrong with what was typed ([`Exit::Configuration`]), or what failed on this machine.
 pub fn load(args: &LoadArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
+    run_load(&checked(args, narrate)?, narrate)
+}
+
+/// What was typed as a load whose target answers.
+///
+/// # Errors
+///
+/// What is wrong with what was typed.
+pub(super) fn checked(args: &LoadArgs, narrate: fn(&str)) -> Result<Load, Failed> {
     let load = settings::resolve(args, &Surroundings::read()).map_err(refused)?;
     target::probe(&load.targets, &load.http).map_err(refused)?;
     let env = |name: &str| std::env::var(name).ok();
@@ -49,7 +58,7 @@ pub fn load(args: &LoadArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     if let Some(warning) = warning {
         narrate(&format!("warning: {}", on_one_line(&warning)));
     }
-    run_load(&load, narrate)
+    Ok(load)
 }
 
 /// Runs a checked load.
@@ -58,15 +67,8 @@ pub fn load(args: &LoadArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
 ///
 /// As [`load`].
 pub fn run_load(load: &Load, narrate: fn(&str)) -> Result<Exit, Failed> {
-    load.notes.iter().for_each(|note| narrate(&format!("note: {}", on_one_line(note))));
-    let way = way(load).map_err(refused)?;
     let mut sink = load.output.open().map_err(refused)?;
-    let control = Control::new();
-    let _signals =
-        signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
-    let presence = Presence::announce(narrate);
-    let Taken { run, record } = take_as(Kind::Run, load, &way, &control, narrate)?;
-    drop(presence);
+    let Taken { run, record } = take_once(load, narrate)?;
     let text = render(&run, load.output.format, load.output.color, load.output.time_unit);
     let written = sink.write(text.as_bytes()).map_err(failed);
     // Also when the result could not be written: this is where it can still be had.
@@ -85,11 +87,26 @@ pub fn run_load(load: &Load, narrate: fn(&str)) -> Result<Exit, Failed> {
     Ok(exit_of(&run.ending, run.validity.validity))
 }
 
+/// Makes the one run of a checked load, until its end or a signal.
+///
+/// # Errors
+///
+/// As [`load`].
+pub(super) fn take_once(load: &Load, narrate: fn(&str)) -> Result<Taken, Failed> {
+    load.notes.iter().for_each(|note| narrate(&format!("note: {}", on_one_line(note))));
+    let way = way(load).map_err(refused)?;
+    let control = Control::new();
+    let _signals =
+        signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
+    let _presence = Presence::announce(narrate);
+    take_as(Kind::Run, load, &way, &control, narrate)
+}
+
 /// A run and its record.
-struct Taken {
-    run: Run,
+pub(super) struct Taken {
+    pub(super) run: Run,
     /// `None` if the run is not saved.
-    record: Option<Record>,
+    pub(super) record: Option<Record>,
 }
 
 /// Makes the run of a trial and saves its record, whose name is returned.
@@ -227,7 +244,7 @@ fn not_tls(load: &Load, run: &Run) -> Option<String> {
 }
 
 /// Exit code of a run: its validity has precedence over the way it ended.
-fn exit_of(ending: &Ending, state: Validity) -> Exit {
+pub(super) fn exit_of(ending: &Ending, state: Validity) -> Exit {
     match (ending, state) {
         (_, Validity::Invalid) => Exit::Invalid,
         (Ending::Interrupted | Ending::Aborted, _) => Exit::Interrupted,

@@ -25,7 +25,7 @@ mod document;
 
 mod folder;
 
-mod source;
+pub(super) mod source;
 
 mod up;
 
@@ -34,7 +34,7 @@ use folder::StudyFolder;
 use source::Declared;
 
 /// The file that declares a study.
-const FILE: &str = "study.toml";
+pub(super) const FILE: &str = "study.toml";
 
 /// Runs the command.
 ///
@@ -136,7 +136,7 @@ fn measure(
 }
 
 /// The folder of the study, the text of its file, and the name of the file in messages.
-fn read(given: &Path) -> Result<(PathBuf, String, String), Problem> {
+pub(super) fn read(given: &Path) -> Result<(PathBuf, String, String), Problem> {
     let file = if given.is_dir() { given.join(FILE) } else { given.to_owned() };
     let shown = on_one_line(&file.display().to_string());
     let text = std::fs::read_to_string(&file).map_err(|error| {
@@ -192,7 +192,8 @@ fn exit_of(conclusion: &Conclusion, control: &Control) -> Exit {
     if totals.valid + totals.suspect == 0 { Exit::Invalid } else { Exit::Ok }
 }
 
-fn problem_of(problems: &knee_study::definition::Problems) -> Problem {
+/// The mistakes of a study.toml as one problem.
+pub(super) fn problem_of(problems: &knee_study::definition::Problems) -> Problem {
     let hint = match &problems.0[..] {
         [one] if !one.hint.is_empty() => one.hint.clone(),
         _ => "every key is described in docs/reference/study-toml.md".to_owned(),

@@ -33,6 +33,7 @@ mod permissions;
 mod screen;
 mod script;
 mod script_memory;
+mod search;
 mod signals;
 mod statements;
 mod study;

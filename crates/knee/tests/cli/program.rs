@@ -192,8 +192,13 @@ impl Running {
     }
 
     /// Waits for its end; a process that hangs is killed and fails the test.
-    pub fn finish(mut self) -> Finished {
-        if !self.ends_within(LIMIT) {
+    pub fn finish(self) -> Finished {
+        self.finish_within(LIMIT)
+    }
+
+    /// The same for a process that takes longer.
+    pub fn finish_within(mut self, limit: Duration) -> Finished {
+        if !self.ends_within(limit) {
             self.child.kill().unwrap();
             panic!("it hangs; reported so far:\n{}", self.told.join("\n"));
         }

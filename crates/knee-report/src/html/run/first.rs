@@ -5,7 +5,7 @@
 use knee_core::validity::Validity;
 use maud::{Markup, html};
 
-use super::{distribution, over_time};
+use super::{distribution, findings, over_time};
 use crate::View;
 use crate::chart::Chart;
 use crate::html::front::{Front, Tile, Trust};
@@ -29,7 +29,7 @@ pub(super) fn front(view: &View, columns: &Columns, style: &Style) -> Front {
         terms: plan::pieces(&view.head.plan),
         answer: sentences(view, style.unit),
         points: Vec::new(),
-        limits: Vec::new(),
+        limits: findings::first(&view.findings),
         trust: Some(trust(view, style.unit)),
         tiles: tiles(view, style.unit),
         picture: picture(view, columns),

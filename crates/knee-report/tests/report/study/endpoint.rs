@@ -111,6 +111,7 @@ pub(super) fn conclusion() -> Conclusion {
             responses: None,
             endpoints: endpoints.map(|(name, of)| (name.to_owned(), of)).into(),
             statements: BTreeMap::new(),
+            resources: BTreeMap::new(),
             validity: Validity::Valid,
             warnings: Vec::new(),
             steady: None,

@@ -47,6 +47,7 @@ fn measured(trial: &Trial, millis: f64) -> TrialResult {
         responses: None,
         endpoints: BTreeMap::new(),
         statements: BTreeMap::new(),
+        resources: BTreeMap::new(),
         record: None,
         placement: Placement::default(),
     })

@@ -1,0 +1,92 @@
+//! The sentence in which a search ends: what stops the service, by which evidence, and what the remedy changes.
+
+use knee_core::validity::Validity;
+use knee_findings::{Finding, Remedy};
+use knee_study::statistics::verdict::Verdict;
+use knee_study::study::{Conclusion, Effect};
+
+use super::{Proof, Search, Tried};
+use crate::clean;
+use crate::study::{figure, result, row_of, verdict};
+
+/// Most signals that the sentence names.
+const SIGNALS_MAX: usize = 2;
+
+/// The sentence; without a full stop.
+pub fn sentence(search: &Search) -> String {
+    let findings = &search.look.findings.findings;
+    match &search.proof {
+        _ if search.look.validity.validity == Validity::Invalid => {
+            let why = search.look.validity.warnings.iter().find(|one| one.validity == Validity::Invalid);
+            let why = why.map(|why| format!(": {} [{}]", clean::line(&why.message), clean::line(&why.code)));
+            format!("no answer, because the load is invalid{}", why.unwrap_or_default())
+        }
+        Proof::Tried(tried) => match findings.get(tried.finding) {
+            Some(finding) => format!("{}; {}", found(finding), shown(tried)),
+            None => shown(tried),
+        },
+        Proof::NotTried { why, .. } => match findings.first() {
+            Some(finding) if finding.is_hint() => {
+                format!("only a hint: {}; {why}", clean::line(&finding.statement))
+            }
+            Some(finding) => format!("{}; not proven: {why}", found(finding)),
+            None => {
+                let report = &search.look.findings;
+                let (ran, not) = (report.ran.len(), report.could_not_run.len());
+                format!("nothing found that stops it: {ran} rules ran, {not} could not")
+            }
+        },
+    }
+}
+
+/// What is the matter, and by which figures it was found.
+fn found(finding: &Finding) -> String {
+    let by: Vec<_> =
+        finding.evidence.iter().take(SIGNALS_MAX).map(|signal| clean::line(&signal.what)).collect();
+    format!("{}: found by {}", cause(finding), by.join(" and "))
+}
+
+/// The cause in as few words as the remedy allows.
+fn cause(finding: &Finding) -> String {
+    let text = match &finding.remedy {
+        Remedy::Index { table, columns } => format!("missing index on {table} ({})", columns.join(", ")),
+        Remedy::Analyze { table } => format!("stale statistics of {table}"),
+        _ => finding.statement.clone(),
+    };
+    clean::line(&text).into_owned()
+}
+
+/// What the remedy changed, by the first metric that was measured.
+fn shown(tried: &Tried) -> String {
+    let conclusion = &tried.conclusion;
+    let Some(effect) = decisive(conclusion) else {
+        return "not proven: no block has both sides".to_owned();
+    };
+    let Some(change) = &effect.change else {
+        return format!("not proven: {}", result(effect, conclusion.confidence()));
+    };
+    let middle = |cell| row_of(conclusion, cell, effect.metric).map(|value| figure(effect.metric, value));
+    let (from, to) = (middle(&effect.from), middle(&effect.to));
+    let ends = match (from, to) {
+        (Some(from), Some(to)) => format!(" from {from} to {to}"),
+        _ => String::new(),
+    };
+    let result = result(effect, conclusion.confidence());
+    match effect.verdict {
+        Verdict::Same => format!("the remedy changes nothing: {}{ends}, {result}", effect.metric),
+        Verdict::Undecided => format!("not proven: with the remedy, {}{ends}, {result}", effect.metric),
+        _ if change.estimate < 0.0 => format!("with the remedy, {} falls{ends}, {result}", effect.metric),
+        _ => format!("with the remedy, {} rises{ends}, {result}", effect.metric),
+    }
+}
+
+/// The first comparison with an estimate, or the first one; `None` without any.
+pub(super) fn decisive(conclusion: &Conclusion) -> Option<&Effect> {
+    let effects = &conclusion.effects;
+    effects.iter().find(|effect| effect.change.is_some()).or_else(|| effects.first())
+}
+
+/// The word of the verdict by that comparison.
+pub(super) fn word(conclusion: &Conclusion) -> Option<&'static str> {
+    decisive(conclusion).map(|effect| verdict(effect.metric, effect.verdict))
+}

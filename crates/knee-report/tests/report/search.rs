@@ -1,0 +1,185 @@
+//! What a user sees of a search: findings, what was not looked at, the proof, and the sentence at the end.
+//!
+//! Does not search; `knee find` does.
+
+use std::collections::BTreeMap;
+
+use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
+use knee_findings::{Confidence, NotRun};
+use knee_report::View;
+use knee_report::find::{self, Proof, Search, Tried};
+use knee_report::text::Style;
+use knee_study::definition::Definition;
+use knee_study::metric::Metric;
+use knee_study::proof::{self, Change, Extent};
+use knee_study::study::{Conclusion, Measured, Options, Placement, Study, TrialResult};
+
+use super::finding::{finding, view};
+
+const STUDY: &str = r#"title = "tasks"
+
+[postgres.db]
+
+[service.main]
+command = ["server", "{port}", "{postgres.db.url}"]
+
+[variants.stock]
+
+[variants.other]
+
+[workloads.list]
+path = "/tasks"
+
+[design]
+kind = "pairs"
+"#;
+
+/// The conclusion of a proof in which the remedy makes the mean this many times as long.
+fn conclusion(factor: f64) -> Conclusion {
+    let study = Definition::read(STUDY, "study.toml", &|_| true).unwrap();
+    let part = proof::part(&study, "stock", "list").unwrap();
+    let change = Change::Sql { server: "db".into(), statement: "CREATE INDEX ON tasks (a)".into() };
+    let changed = proof::changed(&part.variants[0], "index", "an index", &change);
+    let extent = Extent {
+        blocks: 8,
+        warm_up: Nanos::from_secs(1),
+        measure: Nanos::from_secs(4),
+        metrics: vec![Metric::P95, Metric::Mean],
+        takes: Nanos::from_secs(100),
+    };
+    let mut study = Study::new(proof::definition(&part, changed, &extent), Options::default(), None).unwrap();
+    while let Some(trial) = study.next() {
+        let noise = 1.0 + 0.01 * (trial.block % 3) as f64;
+        let mean = if trial.variant == "stock" { 84e6 } else { 84e6 * factor * noise };
+        study.record_result(&trial, TrialResult::Measured(measured(mean))).unwrap();
+    }
+    study.conclude()
+}
+
+fn measured(mean: f64) -> Measured {
+    Measured {
+        figures: [(Metric::Mean, mean.into())].into(),
+        requests: 100,
+        times: None,
+        responses: None,
+        endpoints: BTreeMap::new(),
+        statements: BTreeMap::new(),
+        resources: BTreeMap::new(),
+        validity: Validity::Valid,
+        warnings: Vec::new(),
+        steady: Some(true),
+        kept_up: None,
+        host_busy: None,
+        record: None,
+        placement: Placement::default(),
+    }
+}
+
+fn search(look: View, proof: Proof) -> Search {
+    Search { title: "labs/tasks: stock under list".into(), look, notes: Vec::new(), proof }
+}
+
+fn tried(factor: f64) -> Search {
+    let tried = Tried {
+        finding: 0,
+        change: "CREATE INDEX ON tasks (a) in postgres.db".into(),
+        conclusion: conclusion(factor),
+        after: Some(view(Vec::new())),
+    };
+    search(view(vec![finding("missing_index", Confidence::Strong)]), Proof::Tried(Box::new(tried)))
+}
+
+fn untried(look: View, why: &str, by_hand: &[&str]) -> Search {
+    let by_hand = by_hand.iter().map(|line| (*line).to_owned()).collect();
+    search(look, Proof::NotTried { why: why.into(), by_hand })
+}
+
+#[test]
+fn the_answer_names_the_cause_its_evidence_and_what_the_remedy_changes_with_its_interval() {
+    let sentence = find::sentence(&tried(0.07));
+    let begins = "missing index on public.tasks (organization_id): found by blocks read per row returned and rows \
+                  per sequential scan of public.tasks; with the remedy, mean falls from 84.0 ms to 5.94 ms, -92.9 % \
+                  (95 % CI ";
+    assert!(sentence.starts_with(begins), "{sentence}");
+    assert!(sentence.ends_with(", 8 blocks), faster"), "{sentence}");
+    let slower = find::sentence(&tried(1.5));
+    assert!(slower.contains("with the remedy, mean rises from 84.0 ms to "), "{slower}");
+    assert!(slower.ends_with("slower"), "{slower}");
+    let same = find::sentence(&tried(0.999));
+    assert!(same.contains("the remedy changes nothing: mean from 84.0 ms to "), "{same}");
+}
+
+#[test]
+fn without_a_proof_the_answer_says_why() {
+    let firm = || view(vec![finding("missing_index", Confidence::Likely)]);
+    let why = "knee does not write to a database that it did not start";
+    let sentence = find::sentence(&untried(firm(), why, &[]));
+    assert!(sentence.ends_with(&format!("; not proven: {why}")), "{sentence}");
+    let hint = view(vec![finding("missing_index", Confidence::Hint)]);
+    let sentence = find::sentence(&untried(hint, "a hint rests on one figure", &[]));
+    assert!(sentence.starts_with("only a hint: a statement scans"), "{sentence}");
+    let nothing = find::sentence(&untried(view(Vec::new()), "", &[]));
+    assert_eq!(nothing, "nothing found that stops it: 2 rules ran, 1 could not");
+    let mut invalid = firm();
+    invalid.validity.validity = Validity::Invalid;
+    let sentence = find::sentence(&untried(invalid, "", &[]));
+    assert!(sentence.starts_with("no answer, because the load is invalid"), "{sentence}");
+}
+
+#[test]
+fn the_text_has_the_findings_what_was_not_looked_at_the_proof_and_the_answer_last() {
+    let mut search = tried(0.07);
+    let lacks = "a Redis or Valkey server";
+    search.look.findings.could_not_run.push(NotRun { code: "redis_command", lacks: lacks.into() });
+    let text = find::text(&search, &Style::default());
+    let blocks: Vec<&str> = text.trim_end().split("\n\n").collect();
+    let firsts: Vec<&str> = blocks.iter().map(|block| block.lines().next().unwrap()).collect();
+    assert_eq!(
+        firsts[..5],
+        [
+            "labs/tasks: stock under list",
+            "What stops it",
+            "Not looked at rules by what they lack",
+            "Proof trials with and without the remedy, in random order",
+            "With the remedy what stops it now",
+        ]
+    );
+    assert!(blocks[2].ends_with(&format!("{lacks}: redis_thread, redis_command")), "{text}");
+    assert!(blocks[3].contains("CREATE INDEX ON tasks (a) in postgres.db"), "{text}");
+    assert!(blocks[3].contains("mean: 84.0 ms to 5.94 ms, "), "{text}");
+    assert!(blocks[5].starts_with("missing index on public.tasks") && blocks.len() == 6, "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn lines_to_be_copied_are_not_wrapped() {
+    let long = format!("sql = {{ db = [{}] }}", "\"CREATE INDEX\", ".repeat(9));
+    let firm = view(vec![finding("missing_index", Confidence::Likely)]);
+    let text = find::text(&untried(firm, "--no-proof", &["# in study.toml:", &long, "", "knee study x"]), &Style::default());
+    assert!(text.contains(&format!("To prove it by hand\n  # in study.toml:\n  {long}\n\n  knee study x\n")), "{text}");
+}
+
+#[test]
+fn the_document_is_as_its_schema_says_and_hostile_names_reach_no_terminal() {
+    let schema = include_str!("../../../../docs/reference/find.schema.json");
+    let validator = jsonschema::draft202012::new(&serde_json::from_str(schema).unwrap()).unwrap();
+    let bite = "\x1b]0;owned\x07\x1b[2J\u{9b}31m\r\n\u{202e}gnp";
+    let mut hostile = finding("missing_index", Confidence::Likely);
+    hostile.statement = bite.into();
+    hostile.remedy = knee_findings::Remedy::Index { table: bite.into(), columns: vec![bite.into()] };
+    for search in [
+        tried(0.07),
+        untried(view(Vec::new()), "", &[]),
+        untried(view(vec![hostile]), "knee does not", &[bite, "knee study x"]),
+    ] {
+        let json = find::json(&search);
+        let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:#?}");
+        assert_eq!(document["sentence"], find::sentence(&search));
+        for shown in [json, find::text(&search, &Style::default())] {
+            assert!(!shown.chars().any(|c| c.is_control() && c != '\n') && !shown.contains('\u{202e}'), "{shown}");
+        }
+    }
+}

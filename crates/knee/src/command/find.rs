@@ -1,0 +1,97 @@
+//! `knee find`: one load of a URL or of a study's variant, all findings, and the proof of a remedy that knee can apply.
+//!
+//! `knee_findings` finds, `knee_driver` starts and runs, `knee_study` concludes. Does not write to anything that knee did
+//! not start.
+
+use std::path::Path;
+
+use knee_report::find::{self, Proof, Search};
+use knee_report::text::{Palette, Style};
+
+use super::failed::{Failed, failed, refused};
+use crate::args::{FindArgs, FindFormat};
+use crate::exit::Exit;
+use crate::problem::Problem;
+use crate::settings::Surroundings;
+use crate::settings::output::{Sink, open_result};
+
+mod choice;
+
+mod of_study;
+
+mod of_url;
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// What is wrong with what was typed ([`Exit::Configuration`]), or what failed on this machine.
+pub fn find(args: &FindArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
+    if is_study(&args.target).map_err(refused)? {
+        of_study::find(args, narrate)
+    } else {
+        of_url::find(args, narrate)
+    }
+}
+
+/// Whether the target is the folder or the file of a study, and not a URL.
+fn is_study(target: &str) -> Result<bool, Problem> {
+    if Path::new(target).exists() {
+        return Ok(true);
+    }
+    let is_path = !target.contains("://") && (target.starts_with(['.', '/']) || target.ends_with(".toml"));
+    if is_path {
+        let hint = "give the folder of a study, or a URL such as http://127.0.0.1:8080/";
+        return Err(Problem::new(format!("there is no file or folder `{target}`"), hint));
+    }
+    Ok(false)
+}
+
+/// Where the result goes, opened before any load.
+struct Writer<'a> {
+    args: &'a FindArgs,
+    sink: Sink,
+}
+
+impl<'a> Writer<'a> {
+    fn open(args: &'a FindArgs) -> Result<Self, Problem> {
+        Ok(Self { args, sink: open_result(args.output.output.as_deref())? })
+    }
+
+    fn write(&mut self, search: &Search) -> Result<(), Failed> {
+        let flags = &self.args.output;
+        let text = match flags.output_format.unwrap_or_default() {
+            FindFormat::Json => find::json(search),
+            FindFormat::Text => {
+                let surroundings = Surroundings::read();
+                let plain = flags.no_color || surroundings.no_color || flags.output.is_some();
+                let color = surroundings.stdout_terminal && !plain;
+                let palette = if color { Palette::Ansi } else { Palette::None };
+                find::text(search, &Style { palette, unit: flags.time_unit, ..Style::default() })
+            }
+        };
+        self.sink.write(text.as_bytes()).map_err(failed)
+    }
+}
+
+/// Nothing was tried, because of `why`.
+fn not_tried(why: impl Into<String>, by_hand: Vec<String>) -> Proof {
+    Proof::NotTried { why: why.into(), by_hand }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_a_study_and_what_is_no_path_is_a_url() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(is_study(&folder.path().display().to_string()), Ok(true));
+        for url in ["http://127.0.0.1:1/tasks", "localhost:8080", "example.org"] {
+            assert_eq!(is_study(url), Ok(false), "{url}");
+        }
+        for path in ["./gone", "/gone/folder", "gone/study.toml"] {
+            assert!(is_study(path).unwrap_err().what.contains(path), "{path}");
+        }
+    }
+}

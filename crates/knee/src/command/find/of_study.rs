@@ -1,0 +1,301 @@
+//! A search in a study: one variant is started with its stores, observed, loaded, and loaded again with the remedy.
+//!
+//! The trials of the proof are those of an ordinary study, with fresh processes and the seeded data. They are not
+//! observed. Does not save trials beside the study.
+
+use std::path::{Path, PathBuf};
+
+use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
+use knee_driver::search::Search as Services;
+use knee_driver::{Event, Loaded, Times};
+use knee_engine::control::{Control, Request as Asked};
+use knee_report::View;
+use knee_report::find::{Proof, Search, Tried};
+use knee_study::definition::{Definition, Load, Variant};
+use knee_study::proof::{self, Sample};
+use knee_study::statistics::verdict::Verdict;
+use knee_study::study::{Conclusion, Effect, Options, Study};
+
+use super::choice::{self, Choice, Known};
+use super::{Writer, not_tried};
+use crate::args::{AmountFlags, ConnectionFlags, FindArgs, ObserveFlags, RequestFlags};
+use crate::command::failed::{Failed, driver_failed, failed, refused};
+use crate::command::progress::Progress;
+use crate::command::study::source::Declared;
+use crate::command::{noise, study as studies};
+use crate::exit::Exit;
+use crate::other_load::Presence;
+use crate::problem::{Problem, on_one_line};
+use crate::settings::number::span_above_zero;
+use crate::settings::observe;
+use crate::signals;
+
+/// Measured time of a look that repeats one request, and its longest warm-up.
+const LOOK: Nanos = Nanos::from_secs(15);
+const WARM_UP_MAX: Nanos = Nanos::from_secs(5);
+
+/// Time limit of a proof if none is given.
+const PROOF_TIME: &str = "10m";
+
+/// Searches.
+///
+/// # Errors
+///
+/// What is wrong with the study or with what was typed, or what failed on this machine.
+pub fn find(args: &FindArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
+    let asked = Asking::of(args, narrate).map_err(refused)?;
+    let mut writer = Writer::open(args).map_err(refused)?;
+    let control = Control::new();
+    let _signals =
+        signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
+    let _presence = Presence::of_series(&control, narrate);
+    let mut progress = Progress::new(narrate, args.output.quiet, "interrupted: the result covers the trials so far");
+    let search = asked.search(&control, &mut progress)?;
+    progress.explain();
+    writer.write(&search)?;
+    Ok(exit_of(&search, &control))
+}
+
+/// What is searched.
+struct Asking<'a> {
+    args: &'a FindArgs,
+    folder: PathBuf,
+    /// One variant under one workload.
+    part: Definition,
+    observe: ObserveFlags,
+    limit: Nanos,
+    narrate: fn(&str),
+}
+
+impl<'a> Asking<'a> {
+    fn of(args: &'a FindArgs, narrate: fn(&str)) -> Result<Self, Problem> {
+        let loads = (&args.amount, &args.request, &args.connection);
+        if loads != (&AmountFlags::default(), &RequestFlags::default(), &ConnectionFlags::default()) {
+            let what = "the flags of a load are for a URL, but the target is a study";
+            return Err(Problem::new(what, "the workload sets the load: choose one with `--workload NAME`"));
+        }
+        let (folder, text, file) = studies::read(Path::new(&args.target))?;
+        let exists = |path: &str| folder.join(path).is_file();
+        let definition =
+            Definition::read(&text, &file, &exists).map_err(|problems| studies::problem_of(&problems))?;
+        let part = part(&definition, args)?;
+        let limit = args.study.proof_time.as_deref().unwrap_or(PROOF_TIME);
+        let limit = span_above_zero("--proof-time", limit)?;
+        let mut observe = args.observe.clone();
+        for target in ["started", "host"] {
+            if !observe.targets.iter().any(|one| one == target) {
+                observe.targets.push(target.to_owned());
+            }
+        }
+        observe::of_trial(&observe, &[])?;
+        Ok(Self { args, folder, part, observe, limit, narrate })
+    }
+
+    fn search(&self, control: &Control, progress: &mut Progress) -> Result<Search, Failed> {
+        let mut study = self.study(self.part.clone(), Some(self.variant().name.clone()))?;
+        self.announce();
+        let observe = self.observe.clone();
+        let source = |folder: &Path| Box::new(Declared { folder: folder.to_owned(), observe }) as Box<_>;
+        let mut report = |event: Event<'_>| progress.report(&event);
+        let mut services = Services::up(&mut study, &self.folder, source, control, &mut report)
+            .map_err(|error| ended(error, control))?;
+        let looked = services.look(&study, &self.variant().name, self.times());
+        let loaded = match looked {
+            Ok(loaded) => loaded,
+            Err(error) => {
+                // What could not be loaded is the error; what cannot be removed is removed by the next start.
+                let _ = services.down();
+                return Err(ended(error, control));
+            }
+        };
+        self.record(&loaded);
+        let mut search = Search {
+            title: self.title(),
+            look: View::of(&loaded.run),
+            notes: self.notes(&mut services),
+            proof: not_tried("", Vec::new()),
+        };
+        search.proof = self.proof(&search.look, &loaded, services, control, progress)?;
+        Ok(search)
+    }
+
+    /// Tries the remedy of the first finding that knee can apply.
+    fn proof(
+        &self,
+        look: &View,
+        loaded: &Loaded,
+        mut services: Services,
+        control: &Control,
+        progress: &mut Progress,
+    ) -> Result<Proof, Failed> {
+        let stores: Vec<Known> =
+            services.stores().into_iter().map(|store| Known { name: store.name, url: store.url }).collect();
+        let service = &self.part.workloads[0].service;
+        let chosen = choice::choose(&look.findings, &self.part.fixture, service, &stores);
+        let (Some(choice), Validity::Valid | Validity::Suspect) = (chosen, look.validity.validity) else {
+            services.down().map_err(driver_failed)?;
+            return Ok(self.untried(look, choice::why_not(&look.findings, "what it did not start"), None));
+        };
+        if self.args.study.no_proof {
+            services.down().map_err(driver_failed)?;
+            return Ok(self.untried(look, "--no-proof", Some(&choice)));
+        }
+        let Some(extent) = sample(look, loaded).and_then(|one| proof::extent(&self.part, one, self.limit)) else {
+            services.down().map_err(driver_failed)?;
+            let why = format!("its trials take longer than {} (--proof-time)", self.limit);
+            return Ok(self.untried(look, why, Some(&choice)));
+        };
+        let finding = &look.findings.findings[choice.finding];
+        let changed =
+            proof::changed(self.variant(), finding.remedy.name(), &finding.remedy.to_string(), &choice.change);
+        let name = changed.name.clone();
+        let mut study = self.study(proof::definition(&self.part, changed, &extent), None)?;
+        (self.narrate)(&format!(
+            "trying the remedy: {}; {} trials with and without it, about {}",
+            on_one_line(&choice::words(&choice.change)),
+            study.remaining(),
+            extent.takes
+        ));
+        let after = match services.look(&study, &name, self.times()) {
+            Ok(after) => after,
+            Err(error) if control.request() != Asked::Run => return Err(ended(error, control)),
+            Err(error) => {
+                services.down().map_err(driver_failed)?;
+                return Ok(self.untried(look, format!("the remedy cannot be applied: {error}"), Some(&choice)));
+            }
+        };
+        self.record(&after);
+        let source = Declared { folder: self.absolute(), observe: ObserveFlags::default() };
+        let mut report = |event: Event<'_>| progress.report(&event);
+        let fault = services.prove(&mut study, Box::new(source), control, &mut report).map_err(driver_failed)?;
+        if let Some(fault) = fault {
+            (self.narrate)(&driver_failed(fault).0.to_string());
+        }
+        Ok(Proof::Tried(Box::new(Tried {
+            finding: choice.finding,
+            change: choice::words(&choice.change),
+            conclusion: study.conclude(),
+            after: Some(View::of(&after.run)),
+        })))
+    }
+
+    /// A proof that is left to the user.
+    fn untried(&self, look: &View, why: impl Into<String>, choice: Option<&Choice>) -> Proof {
+        let place = choice.map_or(0, |choice| choice.finding);
+        let finding = look.findings.findings.get(place).filter(|finding| !finding.is_hint());
+        let lines = finding.map(|finding| {
+            let mut lines =
+                choice::study_toml(finding, &self.variant().name, choice.map(|choice| &choice.change));
+            let folder = shlex::try_quote(&self.args.target).unwrap_or_default();
+            lines.extend([String::new(), format!("knee study {folder}")]);
+            lines
+        });
+        not_tried(why, lines.unwrap_or_default())
+    }
+
+    /// The study of these variants; with `aa` a variant and its twin, of which nothing is compared.
+    fn study(&self, definition: Definition, aa: Option<String>) -> Result<Study, Failed> {
+        let share_cpus = self.args.study.share_cpus;
+        let noise = if aa.is_none() { noise::of_this_machine(self.narrate) } else { None };
+        let options = Options { aa, share_cpus, observed: true, ..Options::default() };
+        Study::new(definition, options, noise).map_err(|refusal| driver_failed(refusal.into()))
+    }
+
+    fn variant(&self) -> &Variant {
+        &self.part.variants[0]
+    }
+
+    /// The times of a look.
+    fn times(&self) -> Times {
+        let design = &self.part.design;
+        let is_script = matches!(self.part.workloads[0].load, Load::Script { .. });
+        let settle = if is_script { design.warm_up } else { design.warm_up.min(WARM_UP_MAX) };
+        Times { settle, measure: if is_script { design.measure } else { LOOK }, seed: design.seed }
+    }
+
+    fn title(&self) -> String {
+        format!("{}: {} under {}", self.args.target, self.variant().name, self.part.workloads[0].name)
+    }
+
+    fn absolute(&self) -> PathBuf {
+        std::fs::canonicalize(&self.folder).unwrap_or_else(|_| self.folder.clone())
+    }
+
+    fn announce(&self) {
+        let times = self.times();
+        let load = times.settle.saturating_add(times.measure);
+        let proof = if self.args.study.no_proof {
+            String::new()
+        } else {
+            format!("; then, if knee can apply the remedy, at most {} of trials (--no-proof leaves them out)", self.limit)
+        };
+        (self.narrate)(&format!("looking at {} for {load}{proof}", on_one_line(&self.title())));
+    }
+
+    fn record(&self, loaded: &Loaded) {
+        if let Some(record) = &loaded.record {
+            (self.narrate)(&format!("record: {}", on_one_line(record)));
+        }
+    }
+
+    /// What is missing here, and what differs from the study.
+    fn notes(&self, services: &mut Services) -> Vec<String> {
+        let stores = services.stores();
+        let lacks = stores.iter().flat_map(|store| &store.unavailable);
+        lacks.map(|lack| format!("{}: {}", lack.what, lack.reason)).collect()
+    }
+}
+
+/// The part of a study that is asked for.
+fn part(definition: &Definition, args: &FindArgs) -> Result<Definition, Problem> {
+    let first = definition.workloads.first().map(|workload| workload.name.as_str());
+    let workload = args.study.workload.as_deref().or(first).unwrap_or_default();
+    let variant = args.study.variant.as_deref().unwrap_or(&definition.design.baseline);
+    let unknown = |kind: &str, name: &str, known: Vec<&str>| {
+        let hint = format!("choose one of: {}", on_one_line(&known.join(", ")));
+        Problem::new(format!("the study has no {kind} `{}`", on_one_line(name)), hint)
+    };
+    if definition.variant(variant).is_none() {
+        let known = definition.variants.iter().map(|variant| variant.name.as_str()).collect();
+        return Err(unknown("variant", variant, known));
+    }
+    proof::part(definition, variant, workload).ok_or_else(|| {
+        let known = definition.workloads.iter().map(|workload| workload.name.as_str()).collect();
+        unknown("workload", workload, known)
+    })
+}
+
+/// What the look says about the extent of a proof; `None` if nothing was answered.
+fn sample(look: &View, loaded: &Loaded) -> Option<Sample> {
+    let rate = look.rate.achieved.filter(|rate| *rate > 0.0)?;
+    Some(Sample { rate, load: loaded.run.head.measured_from.saturating_add(loaded.run.window()) })
+}
+
+/// The error of a search, or the end that the user asked for.
+fn ended(error: knee_driver::Error, control: &Control) -> Failed {
+    if control.request() == Asked::Run {
+        return driver_failed(error);
+    }
+    (Problem::new("the search was interrupted before its end", ""), Exit::Interrupted)
+}
+
+/// Exit code of a search: whether there is a valid answer, and whether the remedy makes it slower.
+fn exit_of(search: &Search, control: &Control) -> Exit {
+    let of_proof = |conclusion: &Conclusion| {
+        let totals = conclusion.totals;
+        let worse = conclusion.effects.iter().any(Effect::is_regression);
+        let better = conclusion.effects.iter().any(|effect| effect.verdict == Verdict::Better);
+        match () {
+            () if totals.valid + totals.suspect == 0 => Exit::Invalid,
+            () if worse && !better => Exit::Slower,
+            () => Exit::Ok,
+        }
+    };
+    match &search.proof {
+        _ if control.request() != Asked::Run => Exit::Interrupted,
+        _ if search.look.validity.validity == Validity::Invalid => Exit::Invalid,
+        Proof::Tried(tried) => of_proof(&tried.conclusion),
+        Proof::NotTried { .. } => Exit::Ok,
+    }
+}
