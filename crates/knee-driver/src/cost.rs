@@ -87,7 +87,8 @@ impl Watch {
                 looks.look(clock, &watched);
             }
             looks.look(clock, &watched);
-            looks.texts = watched.probes.statements.as_ref().and_then(StatementProbe::texts).unwrap_or_default();
+            looks.texts =
+                watched.probes.statements.as_ref().and_then(StatementProbe::texts).unwrap_or_default();
             looks
         });
         Self { clock, end, looks }
@@ -160,7 +161,8 @@ impl Observed {
     /// inside, with the share of the time that these span; `None` if that is less than half.
     pub fn executed(&self, from: Nanos, to: Nanos) -> Option<Executed<'_>> {
         let began = self.began?;
-        let inside = |(at, _): &&(Nanos, BTreeMap<StatementId, Executions>)| (began + from..=began + to).contains(at);
+        let inside =
+            |(at, _): &&(Nanos, BTreeMap<StatementId, Executions>)| (began + from..=began + to).contains(at);
         let (first, before) = self.looks.executions.iter().find(inside)?;
         let (last, after) = self.looks.executions.iter().rfind(inside)?;
         let share = scale(last.since(*first), to.since(from))?.recip();
@@ -225,8 +227,7 @@ mod tests {
         });
         let activity = |second: u64| Activity { blocks: 300 * second, wal_bytes: 7_000 * second };
         let activities = (0..=4).map(|second| (Nanos::from_secs(second), activity(second)));
-        let looks =
-            Looks { samples: looks.collect(), activities: activities.collect(), ..Looks::default() };
+        let looks = Looks { samples: looks.collect(), activities: activities.collect(), ..Looks::default() };
         Observed { looks, began: Some(Nanos::from_secs(1)) }
     }
 
@@ -279,7 +280,10 @@ mod tests {
         };
         observed.looks.texts = (1..=4).map(text).collect();
         let window = observed.executed(Nanos::from_millis(500), Nanos::from_millis(3_500)).unwrap();
-        assert!((window.share - 2.0 / 3.0).abs() < 1e-9, "looks at 2, 3 and 4 s, of 1.5 to 4.5 s: {window:?}");
+        assert!(
+            (window.share - 2.0 / 3.0).abs() < 1e-9,
+            "looks at 2, 3 and 4 s, of 1.5 to 4.5 s: {window:?}"
+        );
         let found: Vec<_> = window.statements.iter().map(|(known, work)| (known.id.query, *work)).collect();
         assert_eq!(found, [(1, executions(20)), (2, executions(4)), (3, executions(5))]);
         assert!(observed.executed(Nanos::from_millis(100), Nanos::from_millis(900)).is_none());
@@ -300,11 +304,8 @@ mod tests {
 
     #[test]
     fn a_watch_sees_this_process_work() {
-        let watch = Watch::start(Watched {
-            service: Vec::new(),
-            stores: Vec::new(),
-            probes: Probes::default(),
-        });
+        let watch =
+            Watch::start(Watched { service: Vec::new(), stores: Vec::new(), probes: Probes::default() });
         let worked = host::cpu_time();
         while host::cpu_time().since(worked) < Nanos::from_millis(20) {}
         let observed = watch.end(Some(MonotonicClock::start()));

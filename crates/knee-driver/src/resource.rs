@@ -30,9 +30,8 @@ pub fn of_trial(run: &Run) -> BTreeMap<String, OfResource> {
 
 /// `thread 17/23 worker of shop (pid 17)` becomes `thread worker of shop`.
 fn lasting(name: &str) -> String {
-    let is_number = |word: &str| {
-        !word.is_empty() && word.chars().all(|letter| letter.is_ascii_digit() || letter == '/')
-    };
+    let is_number =
+        |word: &str| !word.is_empty() && word.chars().all(|letter| letter.is_ascii_digit() || letter == '/');
     let name = match name.rsplit_once(" (pid ") {
         Some((before, pid)) if pid.strip_suffix(')').is_some_and(is_number) => before,
         _ => name,

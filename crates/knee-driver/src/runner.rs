@@ -18,8 +18,8 @@ use knee_study::study::{
 use crate::cost::{Observed, Probes, Watch, Watched};
 use crate::error::Error;
 use crate::fixture::{StudyFixture, variable};
-use crate::{placement, resource};
 use crate::variant::{others, overrides};
+use crate::{placement, resource};
 
 /// The run of a trial.
 pub struct Loaded {
@@ -168,10 +168,8 @@ impl TrialRunner {
         let probes = self.probes(study);
         let clock = MonotonicClock::start();
         let (Loaded { run, record, iteration }, observed) = self.load(&workload, &running, times, probes)?;
-        let spent = Spent {
-            statements: statements(study.definition(), &run, &observed),
-            ..spent(&run, &observed)
-        };
+        let spent =
+            Spent { statements: statements(study.definition(), &run, &observed), ..spent(&run, &observed) };
         self.spans.loaded(clock.now(), run.head.measured_from.saturating_add(run.window()));
         if let Some(Err(error)) = self.fixture.as_ref().map(|fixture| fixture.fixture.check()) {
             self.running = None;
@@ -180,7 +178,7 @@ impl TrialRunner {
         if matches!(run.ending, Ending::Interrupted | Ending::Aborted) {
             return Err(Error::Interrupted);
         }
-        let mut measured = Measured { placement: place, ..Measured::of(&run, spent, record) };
+        let mut measured = Measured { placement: place, ..Measured::of(&run, &spent, record) };
         measured.resources = resource::of_trial(&run);
         let iteration = iteration.map(|mean| Figure::from(mean.as_nanos() as f64));
         measured.figures.extend(iteration.map(|mean| (Metric::IterationTime, mean)));
@@ -208,7 +206,7 @@ impl TrialRunner {
         let survived = fixture.fixture.check().is_ok();
         fixture.fixture.reset(&service)?;
         let (Loaded { run, record, .. }, observed) = loaded?;
-        Ok(survived.then(|| Measured::of(&run, spent(&run, &observed), record)))
+        Ok(survived.then(|| Measured::of(&run, &spent(&run, &observed), record)))
     }
 
     /// Loads a variant outside of any trial and returns the whole run; its service has ended afterwards.
@@ -377,7 +375,8 @@ fn statements(definition: &Definition, run: &Run, observed: &Observed) -> BTreeM
         return BTreeMap::new();
     };
     let named = definition.statements.iter().map(|(name, statement)| {
-        let matching = executed.statements.iter().filter(|(known, _)| statement.is(&known.store, &known.text));
+        let matching =
+            executed.statements.iter().filter(|(known, _)| statement.is(&known.store, &known.text));
         let nothing = StatementWork { calls: 0, time: Nanos::ZERO, share: executed.share };
         let work = matching.fold(nothing, |sum, (_, work)| StatementWork {
             calls: sum.calls + work.calls,

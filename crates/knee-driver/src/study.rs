@@ -147,7 +147,8 @@ pub fn run_unsaved(
     check(study)?;
     let declared = declared(study);
     let starts = !declared.service.is_empty();
-    let fixture = starts.then(|| StudyFixture::up(&declared, counts(study), Path::new("."), control)).transpose()?;
+    let fixture =
+        starts.then(|| StudyFixture::up(&declared, counts(study), Path::new("."), control)).transpose()?;
     let mut runner = TrialRunner::new(fixture, source, control.clone());
     pilot::divide(study, &mut runner, observe)?;
     Trials { control, observe, save: &mut |_, _| Ok(()) }.run(study, runner)

@@ -26,7 +26,8 @@ pub fn overrides(definition: &Definition, variant: &Variant, service: &str) -> O
         overrides.sql.clone_from(&variant.sql);
     }
     // Of every service: a start without them would take them back.
-    overrides.postgres = variant.settings.iter().map(|(server, settings)| (server.clone(), of(settings))).collect();
+    overrides.postgres =
+        variant.settings.iter().map(|(server, settings)| (server.clone(), of(settings))).collect();
     overrides
 }
 

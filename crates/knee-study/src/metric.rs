@@ -200,10 +200,7 @@ impl Metric {
 
     /// Whether it is measured of one statement of a database, which a claim names, and not of a whole trial.
     pub const fn is_by_statement(self) -> bool {
-        matches!(
-            self,
-            Self::StatementTime | Self::StatementCallsPerRequest | Self::StatementTimePerRequest
-        )
+        matches!(self, Self::StatementTime | Self::StatementCallsPerRequest | Self::StatementTimePerRequest)
     }
 
     /// Whether it is measured only if a study asks for it, and only of a PostgreSQL server that knee starts.

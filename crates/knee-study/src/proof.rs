@@ -312,10 +312,12 @@ expect = "faster"
     fn a_proof_whose_trials_are_all_faster_is_decided_in_every_extent() {
         for seconds in [600, 300, 260] {
             let part = part(&study(), "plain", "mix").unwrap();
-            let extent = extent(&part, Sample { rate: 0.1, load: Nanos::from_secs(18) }, Nanos::from_secs(seconds));
+            let extent =
+                extent(&part, Sample { rate: 0.1, load: Nanos::from_secs(18) }, Nanos::from_secs(seconds));
             let extent = extent.unwrap();
             let changed = changed(&part.variants[0], "index", "", &index());
-            let mut study = Study::new(definition(&part, changed, &extent), Options::default(), None).unwrap();
+            let mut study =
+                Study::new(definition(&part, changed, &extent), Options::default(), None).unwrap();
             while let Some(trial) = study.next() {
                 let noise = 1.0 + 0.01 * (trial.block % 3) as f64;
                 let value = if trial.variant.ends_with("index") { 5e6 * noise } else { 80e6 };

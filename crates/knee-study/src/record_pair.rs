@@ -72,7 +72,7 @@ pub struct MetricPair {
 impl RecordPair {
     /// Compares two runs, each with the name of its record. `noise` is that of this machine.
     pub fn of(a: (&Run, &str), b: (&Run, &str), noise: Option<Calibration>) -> Self {
-        let figures = |run| Measured::of(run, Spent::default(), None);
+        let figures = |run| Measured::of(run, &Spent::default(), None);
         let (one, other) = (figures(a.0), figures(b.0));
         let pairs = Metric::ALL.into_iter().filter_map(|metric| {
             let of = |measured: &Measured| measured.figures.get(&metric).copied();

@@ -56,10 +56,7 @@ pub(super) fn is_missing(last_lines: &[String]) -> bool {
 /// Creates it in the database of the services.
 pub(super) fn create_for_services() -> [String; 2] {
     let schema = sql::name(SCHEMA);
-    [
-        format!("CREATE SCHEMA {schema}"),
-        format!("CREATE EXTENSION {} SCHEMA {schema}", sql::name(EXTENSION)),
-    ]
+    [format!("CREATE SCHEMA {schema}"), format!("CREATE EXTENSION {} SCHEMA {schema}", sql::name(EXTENSION))]
 }
 
 /// Creates it in the maintenance database.

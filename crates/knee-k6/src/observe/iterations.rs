@@ -30,8 +30,7 @@ impl Iterations {
 
     /// Mean duration of those that ended by now; `None` without one.
     pub fn mean(&self) -> Option<Nanos> {
-        let (count, nanos) =
-            (self.sum.count.load(Ordering::Acquire), self.sum.nanos.load(Ordering::Acquire));
+        let (count, nanos) = (self.sum.count.load(Ordering::Acquire), self.sum.nanos.load(Ordering::Acquire));
         nanos.checked_div(count).map(Nanos)
     }
 }

@@ -26,7 +26,6 @@ struct Document<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "there is one")]
 enum Proven<'a> {
     NotTried { why: &'a str, by_hand: &'a [String] },
     Tried(Trials<'a>),
@@ -45,7 +44,8 @@ struct Trials<'a> {
     totals: Totals,
     cpus: Option<&'a CpuUse>,
     after: Option<After<'a>>,
-    trials: &'a [Entry],
+    #[serde(rename = "trials")]
+    entries: &'a [Entry],
 }
 
 #[derive(Serialize)]
@@ -114,6 +114,6 @@ fn trials(tried: &Tried) -> Trials<'_> {
         totals: conclusion.totals,
         cpus: conclusion.cpus.as_ref(),
         after: tried.after.as_ref().map(|view| After { findings: &view.findings, run: run(view) }),
-        trials: &conclusion.trials,
+        entries: &conclusion.trials,
     }
 }

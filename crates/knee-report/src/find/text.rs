@@ -74,9 +74,13 @@ fn by_hand_lines(by_hand: &[String], style: &Style) -> Vec<String> {
 fn proof(tried: &Tried, style: &Style) -> Vec<String> {
     let mut lines = vec![heading("Proof", "trials with and without the remedy, in random order", style)];
     lines.extend(wrap_words("  ", &clean::line(&tried.change), style.width));
-    lines.extend(tried.conclusion.effects.iter().flat_map(|effect| {
-        wrap_words("  ", &effect_line(tried, effect), style.width)
-    }));
+    lines.extend(
+        tried
+            .conclusion
+            .effects
+            .iter()
+            .flat_map(|effect| wrap_words("  ", &effect_line(tried, effect), style.width)),
+    );
     lines.extend(wrap_words("  ", &trust(&tried.conclusion), style.width));
     lines
 }

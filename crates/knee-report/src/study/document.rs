@@ -11,7 +11,9 @@ use super::block::{Block, Document, Table};
 use super::plot::{Plot, PlotKind};
 use super::provenance::Provenance;
 use super::value::{self, UNKNOWN};
-use super::{accounting, bound, claims, growth, headline, markdown, measuring, notes, resource, switches, words};
+use super::{
+    accounting, bound, claims, growth, headline, markdown, measuring, notes, resource, switches, words,
+};
 use crate::number;
 
 /// Most lines of a document in Markdown. Two of them are for the program that writes it into a file.

@@ -14,8 +14,8 @@ use knee_report::{View, html, json};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{finding, fixture};
 use super::page::{Element, Page};
+use super::{finding, fixture};
 
 /// Bytes of a page without its data.
 const BYTES_MAX: usize = 300_000;
@@ -394,7 +394,9 @@ fn the_first_screen_names_three_findings_and_a_section_has_all_with_their_figure
     let page = html::run(&finding::view(findings), &Style::default());
     let text = flat(without_data(&page));
     assert_eq!(text.matches("Remedy: an index on public.tasks (organization_id).").count(), 3 + 5, "{text}");
-    assert!(text.contains("What limits it") && text.contains("rows per sequential scan of public.tasks 240,000"));
+    assert!(
+        text.contains("What limits it") && text.contains("rows per sequential scan of public.tasks 240,000")
+    );
     assert!(text.contains("At most: mean response time 84.0 ms to 23.0 ms"), "{text}");
     let nothing = flat(without_data(&html::run(&View::of(&fixture::healthy_open()), &Style::default())));
     assert!(!nothing.contains("What limits it"), "{nothing}");

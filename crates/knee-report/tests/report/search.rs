@@ -156,8 +156,14 @@ fn the_text_has_the_findings_what_was_not_looked_at_the_proof_and_the_answer_las
 fn lines_to_be_copied_are_not_wrapped() {
     let long = format!("sql = {{ db = [{}] }}", "\"CREATE INDEX\", ".repeat(9));
     let firm = view(vec![finding("missing_index", Confidence::Likely)]);
-    let text = find::text(&untried(firm, "--no-proof", &["# in study.toml:", &long, "", "knee study x"]), &Style::default());
-    assert!(text.contains(&format!("To prove it by hand\n  # in study.toml:\n  {long}\n\n  knee study x\n")), "{text}");
+    let text = find::text(
+        &untried(firm, "--no-proof", &["# in study.toml:", &long, "", "knee study x"]),
+        &Style::default(),
+    );
+    assert!(
+        text.contains(&format!("To prove it by hand\n  # in study.toml:\n  {long}\n\n  knee study x\n")),
+        "{text}"
+    );
 }
 
 #[test]
@@ -179,7 +185,10 @@ fn the_document_is_as_its_schema_says_and_hostile_names_reach_no_terminal() {
         assert!(errors.is_empty(), "{errors:#?}");
         assert_eq!(document["sentence"], find::sentence(&search));
         for shown in [json, find::text(&search, &Style::default())] {
-            assert!(!shown.chars().any(|c| c.is_control() && c != '\n') && !shown.contains('\u{202e}'), "{shown}");
+            assert!(
+                !shown.chars().any(|c| c.is_control() && c != '\n') && !shown.contains('\u{202e}'),
+                "{shown}"
+            );
         }
     }
 }

@@ -377,7 +377,8 @@ fn with_resources(full: f64) -> (String, Value) {
             limit_per_s,
             reached: result.goodput / limit_per_s,
         };
-        let resources = vec![of("main thread of redis://cache\u{1b}[2J", 1.0, full), of("CPUs of host", 4.0, 40_000.0)];
+        let resources =
+            vec![of("main thread of redis://cache\u{1b}[2J", 1.0, full), of("CPUs of host", 4.0, 40_000.0)];
         sweep.record_result(StepResult { resources, ..result });
     }
     let (report, about) = (sweep.conclude(Facts::default()), about());
@@ -394,10 +395,16 @@ fn an_observed_resource_that_is_full_at_the_saturation_is_the_limit_with_its_ope
     let (text, document) = with_resources(LIMIT * 1.02);
     let section: Vec<&str> =
         text.lines().skip_while(|line| *line != "Resources").take_while(|line| !line.is_empty()).collect();
-    assert!(section[1].starts_with("  The limit is main thread of redis://cache\\x1b[2J: 98.0 % busy at "), "{text}");
+    assert!(
+        section[1].starts_with("  The limit is main thread of redis://cache\\x1b[2J: 98.0 % busy at "),
+        "{text}"
+    );
     assert!(section[1].ends_with("; 245 us per response on 1 allow 4,080/s."), "{text}");
     assert!(section[2].starts_with("  main thread of redis://cache"), "the fullest first: {text}");
-    assert!(section[3].starts_with("  CPUs of host is busy: ") && section[3].ends_with(" requests/s."), "{text}");
+    assert!(
+        section[3].starts_with("  CPUs of host is busy: ") && section[3].ends_with(" requests/s."),
+        "{text}"
+    );
     assert_eq!(document["resource"]["is_full"], true);
     assert_eq!(document["steps"][0]["resources"][1]["resource"], "CPUs of host");
 }
@@ -405,7 +412,10 @@ fn an_observed_resource_that_is_full_at_the_saturation_is_the_limit_with_its_ope
 #[test]
 fn where_no_observed_resource_is_full_the_service_waits_for_something_else() {
     let (text, document) = with_resources(LIMIT * 2.0);
-    assert!(text.contains("No observed resource is full at ") && text.contains("such as a lock or a pool"), "{text}");
+    assert!(
+        text.contains("No observed resource is full at ") && text.contains("such as a lock or a pool"),
+        "{text}"
+    );
     assert_eq!(document["resource"]["is_full"], false);
     let (report, about) = (healthy(), about());
     let text = text::render(&SweepView::of(&report, &about), &Style::default());

@@ -60,7 +60,8 @@ fn test(id: &Text, raw: raw::Claim, known: &Known, finder: &mut Finder<'_>) -> O
     of_script(workload, metric, known, finder);
     let named = raw.endpoint.as_ref();
     let cell = cell.at(named.and_then(|name| endpoint(name, workload.get_ref(), metric, known, finder)));
-    let cell = cell.of_statement(raw.statement.as_ref().and_then(|name| statement(name, metric, known, finder)));
+    let cell =
+        cell.of_statement(raw.statement.as_ref().and_then(|name| statement(name, metric, known, finder)));
     if metric.is_by_statement() && raw.statement.is_none() {
         let what = format!("claim `{}` does not say of which statement {metric} is", id.get_ref());
         finder.note(id.span(), what, "declare it as [statements.NAME], and write `statement = \"NAME\"`");

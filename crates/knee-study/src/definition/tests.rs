@@ -483,7 +483,8 @@ fn statements_that_no_reset_takes_back_and_servers_that_are_not_started_are_refu
     let sql = "[variants.index]\nsql = { main = [\"CREATE INDEX ON posts (owner)\"] }\n";
     let kept = said("[workloads.list]", &format!("{sql}[workloads.list]"));
     assert!(kept.contains("no reset of service `main` takes it back, study.toml:"), "{kept}");
-    let said = |variant: &str| with_data(variant).map_or_else(|problems| problems.to_string(), |_| String::new());
+    let said =
+        |variant: &str| with_data(variant).map_or_else(|problems| problems.to_string(), |_| String::new());
     assert_eq!(said(sql), "");
     let unknown = said("[variants.index]\nsql = { man = [\"ANALYZE\"] }\n");
     assert!(unknown.contains("there is no PostgreSQL server `man`, study.toml:"), "{unknown}");
@@ -495,7 +496,11 @@ fn statements_that_no_reset_takes_back_and_servers_that_are_not_started_are_refu
     assert!(own.is_ok());
     let own = STUDY
         .replacen("settings = { shared_buffers = \"64MB\" }", "address = \"postgres://u@db/x\"", 1)
-        .replacen("[workloads.list]", "[variants.i]\nsettings = { main = { jit = false } }\n[workloads.list]", 1);
+        .replacen(
+            "[workloads.list]",
+            "[variants.i]\nsettings = { main = { jit = false } }\n[workloads.list]",
+            1,
+        );
     let own = read(&own).unwrap_err().to_string();
     assert!(own.contains("a variant cannot change `postgres.main`: you run it, not knee"), "{own}");
 }
@@ -503,7 +508,8 @@ fn statements_that_no_reset_takes_back_and_servers_that_are_not_started_are_refu
 #[test]
 fn a_claim_about_iterations_needs_a_script() {
     let claim = |workload: &str| {
-        let lines = "metric = \"iteration_time\"\nvariant = \"more\"\nagainst = \"stock\"\nexpect = \"faster\"";
+        let lines =
+            "metric = \"iteration_time\"\nvariant = \"more\"\nagainst = \"stock\"\nexpect = \"faster\"";
         let claim = format!("[claims.C4]\ntext = \"a turn\"\nworkload = \"{workload}\"\n{lines}\n");
         read(&STUDY.replacen("[[published]]", &format!("{claim}\n[[published]]"), 1))
     };
@@ -570,10 +576,15 @@ fn a_statement_and_a_claim_about_one_say_what_they_lack() {
         assert_eq!(problems[0].what, what, "{problems:?}");
     }
     let metrics = said("\"goodput\", \"p95\", \"errors\"", "\"statement_time\"");
-    assert!(metrics.contains("knee measures statement_time of one statement, not of a whole trial"), "{metrics}");
-    let without = said("[postgres.main]\nsettings = { shared_buffers = \"64MB\" }", "[statements.a]\nlike = \"%\"");
+    assert!(
+        metrics.contains("knee measures statement_time of one statement, not of a whole trial"),
+        "{metrics}"
+    );
+    let without =
+        said("[postgres.main]\nsettings = { shared_buffers = \"64MB\" }", "[statements.a]\nlike = \"%\"");
     let what = "statements are counted only by a PostgreSQL server that knee starts";
     assert!(without.starts_with(what), "{without}");
-    let two = said("[switches.tx_mode]", "[postgres.second]\n[statements.a]\nlike = \"%\"\n[switches.tx_mode]");
+    let two =
+        said("[switches.tx_mode]", "[postgres.second]\n[statements.a]\nlike = \"%\"\n[switches.tx_mode]");
     assert!(two.starts_with("statement `a` does not say of which server it is"), "{two}");
 }

@@ -101,7 +101,11 @@ fn check(
         check_server(server, known, finder);
     }
     for (server, statements) in &variant.sql {
-        if statements.get_ref().iter().any(|statement| statement.trim().is_empty() || statement.contains('\0')) {
+        if statements
+            .get_ref()
+            .iter()
+            .any(|statement| statement.trim().is_empty() || statement.contains('\0'))
+        {
             let what = format!("a statement for `{}` is empty", server.get_ref());
             finder.note(statements.span(), what, "as in [\"CREATE INDEX ON tasks (owner)\"]");
         }

@@ -56,7 +56,7 @@ const KEEPS_UP: f64 = 0.95;
 
 impl Measured {
     /// The measurement of a run, in a study's terms. `record` is the name of its record, if it was saved.
-    pub fn of(run: &Run, spent: Spent, record: Option<String>) -> Self {
+    pub fn of(run: &Run, spent: &Spent, record: Option<String>) -> Self {
         let books = run.measured.accounting();
         let tally = run.measured.all();
         let ok = &tally.outcomes[Outcome::Ok as usize].response;
@@ -90,6 +90,7 @@ impl Measured {
             times: Some(ResponseTimes::of(ok, planned.saturating_sub(ok.count()))),
             responses: Some(responses(&window)),
             endpoints: by_endpoint(run),
+            resources: BTreeMap::new(),
             statements: spent.statements.iter().map(|(name, work)| (name.clone(), counted(work))).collect(),
             validity: run.validity.validity,
             warnings: run
@@ -265,7 +266,7 @@ mod tests {
     #[test]
     fn cpu_time_of_the_window_is_shared_by_the_requests_that_ended_in_it() {
         let spent = Spent { service: Some(Nanos::from_millis(200)), ..Spent::default() };
-        let measured = Measured::of(&slow(), spent, None);
+        let measured = Measured::of(&slow(), &spent, None);
         assert_eq!(
             (measured.requests, measured.kept_up),
             (300, None),
@@ -277,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_percentile_of_few_requests_is_absent_and_its_times_are_stored() {
-        let measured = Measured::of(&slow(), Spent::default(), None);
+        let measured = Measured::of(&slow(), &Spent::default(), None);
         assert!(measured.figures.contains_key(&Metric::P50) && !measured.figures.contains_key(&Metric::P99));
         assert_eq!(measured.times.unwrap().requests(), 300);
         assert_eq!(measured.responses, Some(Counted { failed: 0, of: 300 }));
@@ -320,7 +321,7 @@ mod tests {
         second.measured.endpoint_mut(EndpointId(0)).bytes_body = 6_000;
         let mut builder = RunBuilder::new(head);
         builder.add(&second);
-        let measured = Measured::of(&builder.end(Ending::Completed), Spent::default(), None);
+        let measured = Measured::of(&builder.end(Ending::Completed), &Spent::default(), None);
         let names: Vec<&str> = measured.endpoints.keys().map(String::as_str).collect();
         assert_eq!(names, ["GET /todos?limit=10", "POST /todos"]);
         let list = &measured.endpoints["GET /todos?limit=10"];

@@ -53,9 +53,8 @@ fn of_cell(usable: &UsableTrials<'_>, cell: &Cell) -> Vec<ObservedResource> {
         .map(|name| {
             let trials: Vec<OfResource> =
                 usable.of_cell(cell).filter_map(|trial| trial.resources.get(name).copied()).collect();
-            let median = |of: fn(&OfResource) -> f64| {
-                location::median(&trials.iter().map(of).collect::<Vec<f64>>())
-            };
+            let median =
+                |of: fn(&OfResource) -> f64| location::median(&trials.iter().map(of).collect::<Vec<f64>>());
             ObservedResource {
                 cell: cell.clone(),
                 resource: name.clone(),

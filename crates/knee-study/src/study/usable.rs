@@ -55,9 +55,8 @@ impl<'a> UsableTrials<'a> {
     fn add(&mut self, cell: &Cell) {
         let whole = cell.whole();
         let here = self.usable.iter().filter(|((_, position), _)| *position == whole);
-        let found: Vec<(usize, Measured)> = here
-            .filter_map(|((block, _), measured)| Some((*block, of(measured, cell)?)))
-            .collect();
+        let found: Vec<(usize, Measured)> =
+            here.filter_map(|((block, _), measured)| Some((*block, of(measured, cell)?))).collect();
         self.usable.extend(found.into_iter().map(|(block, of)| ((block, cell.clone()), Cow::Owned(of))));
     }
 

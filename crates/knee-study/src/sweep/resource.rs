@@ -41,9 +41,8 @@ pub struct Saturating {
 
 /// The fullest resource of the step with the highest goodput, among the steps that count and were observed.
 pub fn saturating<'a>(steps: impl Iterator<Item = &'a FinishedStep>) -> Option<Saturating> {
-    let observed = steps.filter(|step| {
-        step.judged.outcome != Outcome::Void && !step.result.resources.is_empty()
-    });
+    let observed =
+        steps.filter(|step| step.judged.outcome != Outcome::Void && !step.result.resources.is_empty());
     let most = observed.max_by(|one, other| one.result.goodput.total_cmp(&other.result.goodput))?;
     let of = most.result.resources.iter().max_by(|one, other| one.reached.total_cmp(&other.reached))?.clone();
     let is_full = of.reached >= FULL;

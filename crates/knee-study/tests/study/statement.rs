@@ -122,5 +122,9 @@ fn a_block_in_which_a_statement_was_not_executed_does_not_count() {
         Measured { statements: executed(trial, &[("list", calls, millis)]), ..measured(trial) }
     });
     assert_eq!(conclusion.claims[0].verdict, ClaimVerdict::Confirmed);
-    assert!(matches!(conclusion.claims[0].basis, Basis::Change { n_blocks: 9, .. }), "{:?}", conclusion.claims[0]);
+    assert!(
+        matches!(conclusion.claims[0].basis, Basis::Change { n_blocks: 9, .. }),
+        "{:?}",
+        conclusion.claims[0]
+    );
 }

@@ -39,7 +39,8 @@ fn is_study(target: &str) -> Result<bool, Problem> {
     if Path::new(target).exists() {
         return Ok(true);
     }
-    let is_path = !target.contains("://") && (target.starts_with(['.', '/']) || target.ends_with(".toml"));
+    let is_file = Path::new(target).extension().is_some_and(|end| end.eq_ignore_ascii_case("toml"));
+    let is_path = !target.contains("://") && (target.starts_with(['.', '/']) || is_file);
     if is_path {
         let hint = "give the folder of a study, or a URL such as http://127.0.0.1:8080/";
         return Err(Problem::new(format!("there is no file or folder `{target}`"), hint));

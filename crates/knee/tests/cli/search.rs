@@ -49,10 +49,14 @@ fn a_url_is_loaded_and_its_answer_ends_in_a_sentence_and_says_what_was_not_looke
     } else {
         assert!(words.contains("a PostgreSQL server (`--observe postgres://...`):"), "{words}");
     }
-    let document = parsed(&home.knee("find").arg(server.url("/")).args(load).args("--output-format json").run());
+    let document =
+        parsed(&home.knee("find").arg(server.url("/")).args(load).args("--output-format json").run());
     assert_eq!(document["proof"]["state"], "not_tried");
     let sentence = document["sentence"].as_str().unwrap();
-    assert!(!sentence.is_empty() && (!cfg!(debug_assertions) || sentence.starts_with("no answer")), "{sentence}");
+    assert!(
+        !sentence.is_empty() && (!cfg!(debug_assertions) || sentence.starts_with("no answer")),
+        "{sentence}"
+    );
     assert!(document["run"]["validity"].is_string() && document["run"].get("observations").is_none());
 }
 
@@ -138,7 +142,11 @@ fn a_missing_index_is_found_and_proven_on_what_knee_started() {
     assert_eq!(document["findings"]["findings"][place]["code"], "missing_index");
     let change = proof["change"].as_str().unwrap();
     assert_eq!(change, r#"CREATE INDEX ON "public"."todos" ("owner") in postgres.db"#);
-    assert_eq!((proof["word"].as_str(), proof["verdict"].as_str()), (Some("faster"), Some("better")), "{sentence}");
+    assert_eq!(
+        (proof["word"].as_str(), proof["verdict"].as_str()),
+        (Some("faster"), Some("better")),
+        "{sentence}"
+    );
     assert!(sentence.starts_with("missing index on public.todos (owner): found by "), "{sentence}");
     assert!(sentence.contains("with the remedy, p95 falls from "), "{sentence}");
     let after = &proof["after"]["findings"]["findings"];
@@ -199,7 +207,8 @@ struct Client {
 
 impl Client {
     fn to(url: &str) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let (client, connection) =
             runtime.block_on(tokio_postgres::connect(url, tokio_postgres::NoTls)).unwrap();
         runtime.spawn(connection);
@@ -209,9 +218,12 @@ impl Client {
     /// Runs statements, and returns the number of rows of the last one.
     fn run(&self, statements: &[&str]) -> usize {
         let ask = |statement: &&str| {
-            self.runtime.block_on(self.client.simple_query(statement)).unwrap().into_iter().filter(|message| {
-                matches!(message, tokio_postgres::SimpleQueryMessage::Row(_))
-            }).count()
+            self.runtime
+                .block_on(self.client.simple_query(statement))
+                .unwrap()
+                .into_iter()
+                .filter(|message| matches!(message, tokio_postgres::SimpleQueryMessage::Row(_)))
+                .count()
         };
         statements.iter().map(ask).last().unwrap_or(0)
     }

@@ -7,9 +7,7 @@ use knee_core::validity::Validity;
 use knee_report::study::{Document, markdown, plot};
 use knee_study::definition::Definition;
 use knee_study::metric::Metric;
-use knee_study::study::{
-    Conclusion, Figure, Measured, OfStatement, Options, Placement, Study, TrialResult,
-};
+use knee_study::study::{Conclusion, Figure, Measured, OfStatement, Options, Placement, Study, TrialResult};
 
 const STUDY: &str = r#"title = "Is it the index?"
 
@@ -87,7 +85,10 @@ fn conclusion() -> Conclusion {
             times: None,
             responses: None,
             endpoints: BTreeMap::new(),
-            statements: [("list", of(1_000)), ("count", of(0))].map(|(name, of)| (name.to_owned(), of)).into(),
+            statements: [("list", of(1_000)), ("count", of(0))]
+                .map(|(name, of)| (name.to_owned(), of))
+                .into(),
+            resources: BTreeMap::new(),
             validity: Validity::Valid,
             warnings: Vec::new(),
             steady: None,

@@ -50,7 +50,8 @@ pub fn find(args: &FindArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let _signals =
         signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
     let _presence = Presence::of_series(&control, narrate);
-    let mut progress = Progress::new(narrate, args.output.quiet, "interrupted: the result covers the trials so far");
+    let mut progress =
+        Progress::new(narrate, args.output.quiet, "interrupted: the result covers the trials so far");
     let search = asked.search(&control, &mut progress)?;
     progress.explain();
     writer.write(&search)?;
@@ -113,7 +114,7 @@ impl<'a> Asking<'a> {
         let mut search = Search {
             title: self.title(),
             look: View::of(&loaded.run),
-            notes: self.notes(&mut services),
+            notes: Self::notes(&mut services),
             proof: not_tried("", Vec::new()),
         };
         search.proof = self.proof(&search.look, &loaded, services, control, progress)?;
@@ -141,14 +142,19 @@ impl<'a> Asking<'a> {
             services.down().map_err(driver_failed)?;
             return Ok(self.untried(look, "--no-proof", Some(&choice)));
         }
-        let Some(extent) = sample(look, loaded).and_then(|one| proof::extent(&self.part, one, self.limit)) else {
+        let Some(extent) = sample(look, loaded).and_then(|one| proof::extent(&self.part, one, self.limit))
+        else {
             services.down().map_err(driver_failed)?;
             let why = format!("its trials take longer than {} (--proof-time)", self.limit);
             return Ok(self.untried(look, why, Some(&choice)));
         };
         let finding = &look.findings.findings[choice.finding];
-        let changed =
-            proof::changed(self.variant(), finding.remedy.name(), &finding.remedy.to_string(), &choice.change);
+        let changed = proof::changed(
+            self.variant(),
+            finding.remedy.name(),
+            &finding.remedy.to_string(),
+            &choice.change,
+        );
         let name = changed.name.clone();
         let mut study = self.study(proof::definition(&self.part, changed, &extent), None)?;
         (self.narrate)(&format!(
@@ -162,13 +168,18 @@ impl<'a> Asking<'a> {
             Err(error) if control.request() != Asked::Run => return Err(ended(error, control)),
             Err(error) => {
                 services.down().map_err(driver_failed)?;
-                return Ok(self.untried(look, format!("the remedy cannot be applied: {error}"), Some(&choice)));
+                return Ok(self.untried(
+                    look,
+                    format!("the remedy cannot be applied: {error}"),
+                    Some(&choice),
+                ));
             }
         };
         self.record(&after);
         let source = Declared { folder: self.absolute(), observe: ObserveFlags::default() };
         let mut report = |event: Event<'_>| progress.report(&event);
-        let fault = services.prove(&mut study, Box::new(source), control, &mut report).map_err(driver_failed)?;
+        let fault =
+            services.prove(&mut study, Box::new(source), control, &mut report).map_err(driver_failed)?;
         if let Some(fault) = fault {
             (self.narrate)(&driver_failed(fault).0.to_string());
         }
@@ -228,7 +239,10 @@ impl<'a> Asking<'a> {
         let proof = if self.args.study.no_proof {
             String::new()
         } else {
-            format!("; then, if knee can apply the remedy, at most {} of trials (--no-proof leaves them out)", self.limit)
+            format!(
+                "; then, if knee can apply the remedy, at most {} of trials (--no-proof leaves them out)",
+                self.limit
+            )
         };
         (self.narrate)(&format!("looking at {} for {load}{proof}", on_one_line(&self.title())));
     }
@@ -240,7 +254,7 @@ impl<'a> Asking<'a> {
     }
 
     /// What is missing here, and what differs from the study.
-    fn notes(&self, services: &mut Services) -> Vec<String> {
+    fn notes(services: &mut Services) -> Vec<String> {
         let stores = services.stores();
         let lacks = stores.iter().flat_map(|store| &store.unavailable);
         lacks.map(|lack| format!("{}: {}", lack.what, lack.reason)).collect()

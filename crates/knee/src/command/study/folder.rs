@@ -96,7 +96,10 @@ impl StudyFolder {
         let results = self.into.join(RESULTS);
         let written = existing(&results)?.and_then(|text| writer(&text));
         if !conclusion.over && written == Some(WRITTEN) {
-            narrate(&format!("note: trials are left, so {} keeps the results of all trials before", shown(&results)));
+            narrate(&format!(
+                "note: trials are left, so {} keeps the results of all trials before",
+                shown(&results)
+            ));
             return Ok(());
         }
         let plots = plot::all(conclusion);
