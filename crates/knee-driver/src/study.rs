@@ -77,7 +77,7 @@ pub(crate) fn declared(study: &Study) -> Declaration {
     declaration
 }
 
-/// Whether its databases count their statements: only if somebody asks for that, because it costs CPU time.
+/// Whether its databases count their statements: only where the study asks for that, because it costs CPU time.
 pub(crate) fn counts(study: &Study) -> bool {
     study.options().observed || !study.definition().statements.is_empty()
 }

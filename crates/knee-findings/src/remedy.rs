@@ -1,6 +1,6 @@
 //! What to change: in words, as SQL, and as a change that a program can make by itself.
 //!
-//! Plain data. Does not connect to a database and does not know what a program may change.
+//! Plain data. Does not connect to a database and does not know what a program is allowed to change.
 
 use std::fmt;
 

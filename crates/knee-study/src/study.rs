@@ -39,6 +39,8 @@ mod repeat;
 
 mod resource;
 
+mod resource_use;
+
 mod state;
 
 mod statement;
@@ -62,7 +64,8 @@ pub use headline::Headline;
 pub use lineup::Relation;
 pub use measured::{Spent, StatementWork};
 pub use repeat::{NEIGHBOURS, REPEATS_MAX};
-pub use resource::{ObservedResource, OfResource};
+pub use resource::ObservedResource;
+pub use resource_use::OfResource;
 pub use state::Study;
 pub use times::{MergedTimes, ResponseTimes};
 pub use trial::{

@@ -26,6 +26,8 @@ pub mod resource;
 
 pub mod rule;
 
+pub mod saturating;
+
 pub mod search;
 
 pub mod shedding;

@@ -17,7 +17,7 @@ const SCHEMA: &str = "knee_statements";
 /// Whether a cluster counts its statements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Counting {
-    /// Nobody asks for it.
+    /// The study does not ask for it.
     No,
     /// It does.
     Yes,

@@ -2,7 +2,7 @@
 //!
 //! Does not know which settings exist; the server says so when it starts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use knee_core::fixture::Setting;
 
@@ -64,9 +64,10 @@ pub(crate) fn lines(
             line(&mut text, name, &value);
         }
     }
-    let needed = extensions.iter().filter(|name| PRELOADED.contains(&name.as_str()));
-    preloaded.extend(needed.filter(|name| !preloaded.contains(name)).cloned().collect::<Vec<_>>());
-    preloaded.retain(|library| !library.is_empty());
+    preloaded.extend(extensions.iter().filter(|name| PRELOADED.contains(&name.as_str())).cloned());
+    // What the study declares can also be asked for.
+    let mut seen = BTreeSet::new();
+    preloaded.retain(|library| !library.is_empty() && seen.insert(library.clone()));
     if !preloaded.is_empty() {
         line(&mut text, "shared_preload_libraries", &preloaded.join(","));
     }
@@ -123,7 +124,8 @@ mod tests {
             ("search_path", Setting::Text("o'x\\".into())),
             ("shared_preload_libraries", Setting::Text("auto_explain".into())),
         ]);
-        let extensions = ["pg_stat_statements".to_owned(), "hstore".to_owned()];
+        let twice = "pg_stat_statements".to_owned();
+        let extensions = [twice.clone(), "hstore".to_owned(), twice];
         let text = lines(&settings, &extensions, &[("cluster_name", "a".into())], "x").unwrap();
         assert_eq!(
             text,

@@ -3,7 +3,7 @@
 //! Does not judge; [`knee_study::sweep::resource`] does.
 
 use knee_core::unit::Nanos;
-use knee_study::sweep::resource::Saturating;
+use knee_study::sweep::saturating::Saturating;
 use knee_study::sweep::{FinishedStep, Report};
 
 use crate::clean;

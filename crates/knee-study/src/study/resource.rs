@@ -5,20 +5,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::Study;
+use super::resource_use::OfResource;
 use super::usable::UsableTrials;
 use crate::definition::Cell;
 use crate::statistics::location;
-
-/// What a trial measured of an observed resource.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OfResource {
-    /// Its servers: CPUs, threads; above zero.
-    pub servers: f64,
-    /// Seconds that it was busy per complete response.
-    pub demand_s: f64,
-    /// Its utilisation, as a share.
-    pub reached: f64,
-}
 
 /// An observed resource in the trials of one variant under one workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use knee_core::validity::Validity;
 use serde::{Deserialize, Serialize};
 
 use super::figure::Figure;
-use super::resource::OfResource;
+use super::resource_use::OfResource;
 use super::times::ResponseTimes;
 use crate::definition::Cell;
 use crate::metric::Metric;

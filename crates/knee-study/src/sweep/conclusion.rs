@@ -9,8 +9,8 @@ use super::bound::{CpuBound, CpuUse, Queue};
 use super::cost::{Assumptions, Worth, worth};
 use super::course::{Ended, Sweep, is_up};
 use super::knee::{self, Knee};
-use super::resource::{self, Saturating};
 use super::rule::{Broken, Outcome, is_void_by_lateness};
+use super::saturating::{self, Saturating};
 use super::shedding::{self, Shedding};
 use super::usl::{self, Law, Unfit};
 use super::{Config, FinishedStep, LevelRange, LoadKind, Purpose, StepLoad};
@@ -175,7 +175,7 @@ impl Sweep {
             recovery: self.recovery(),
             law: self.law(knee.as_ref()),
             cpu: saturation.and_then(|found| self.cpu(facts, found)),
-            resource: resource::saturating(self.trials.iter()),
+            resource: saturating::saturating(self.trials.iter()),
             shared_cpus: facts.shared_cpus,
             resolution: self.resolution(),
             queue: saturation

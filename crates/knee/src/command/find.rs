@@ -5,21 +5,18 @@
 
 use std::path::Path;
 
-use knee_report::find::{self, Proof, Search};
-use knee_report::text::{Palette, Style};
-
-use super::failed::{Failed, failed, refused};
-use crate::args::{FindArgs, FindFormat};
+use super::failed::{Failed, refused};
+use crate::args::FindArgs;
 use crate::exit::Exit;
 use crate::problem::Problem;
-use crate::settings::Surroundings;
-use crate::settings::output::{Sink, open_result};
 
 mod choice;
 
 mod of_study;
 
 mod of_url;
+
+mod writer;
 
 /// Runs the command.
 ///
@@ -46,38 +43,6 @@ fn is_study(target: &str) -> Result<bool, Problem> {
         return Err(Problem::new(format!("there is no file or folder `{target}`"), hint));
     }
     Ok(false)
-}
-
-/// Where the result goes, opened before any load.
-struct Writer<'a> {
-    args: &'a FindArgs,
-    sink: Sink,
-}
-
-impl<'a> Writer<'a> {
-    fn open(args: &'a FindArgs) -> Result<Self, Problem> {
-        Ok(Self { args, sink: open_result(args.output.output.as_deref())? })
-    }
-
-    fn write(&mut self, search: &Search) -> Result<(), Failed> {
-        let flags = &self.args.output;
-        let text = match flags.output_format.unwrap_or_default() {
-            FindFormat::Json => find::json(search),
-            FindFormat::Text => {
-                let surroundings = Surroundings::read();
-                let plain = flags.no_color || surroundings.no_color || flags.output.is_some();
-                let color = surroundings.stdout_terminal && !plain;
-                let palette = if color { Palette::Ansi } else { Palette::None };
-                find::text(search, &Style { palette, unit: flags.time_unit, ..Style::default() })
-            }
-        };
-        self.sink.write(text.as_bytes()).map_err(failed)
-    }
-}
-
-/// Nothing was tried, because of `why`.
-fn not_tried(why: impl Into<String>, by_hand: Vec<String>) -> Proof {
-    Proof::NotTried { why: why.into(), by_hand }
 }
 
 #[cfg(test)]

@@ -185,7 +185,7 @@ fn serve(stream: &TcpStream, database: &str) {
         if !line.is_empty() {
             continue;
         }
-        // A connection that only asks whether somebody listens needs no database.
+        // A connection that only asks whether the port is open needs no database.
         let client = client.get_or_insert_with(|| Client::to(database));
         owner = owner.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let owner = owner % (ROWS / 2);

@@ -5,6 +5,7 @@
 use knee_core::fixture::Declaration;
 use knee_findings::{Change as Wanted, Finding, Report};
 use knee_observe::Target;
+use knee_report::find::Proof;
 use knee_study::proof::Change;
 
 /// A store that is up, as the fixture names it, and its address.
@@ -122,6 +123,11 @@ fn quoted(text: &str) -> String {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Nothing was tried, because of `why`.
+pub fn not_tried(why: impl Into<String>, by_hand: Vec<String>) -> Proof {
+    Proof::NotTried { why: why.into(), by_hand }
 }
 
 #[cfg(test)]

@@ -17,8 +17,8 @@ use knee_study::proof::{self, Sample};
 use knee_study::statistics::verdict::Verdict;
 use knee_study::study::{Conclusion, Effect, Options, Study};
 
-use super::choice::{self, Choice, Known};
-use super::{Writer, not_tried};
+use super::choice::{self, Choice, Known, not_tried};
+use super::writer::Writer;
 use crate::args::{AmountFlags, ConnectionFlags, FindArgs, ObserveFlags, RequestFlags};
 use crate::command::failed::{Failed, driver_failed, failed, refused};
 use crate::command::progress::Progress;

@@ -3,7 +3,8 @@
 use knee_report::View;
 use knee_report::find::Search;
 
-use super::{Writer, choice, not_tried};
+use super::choice::{self, not_tried};
+use super::writer::Writer;
 use crate::args::{AmountFlags, FindArgs, LoadArgs, LoadFlags, OutputFlags, SearchFlags};
 use crate::command::INCOMPLETE;
 use crate::command::failed::{Failed, failed, refused};
