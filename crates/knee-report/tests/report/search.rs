@@ -174,7 +174,7 @@ fn the_document_is_as_its_schema_says_and_hostile_names_reach_no_terminal() {
     let mut hostile = finding("missing_index", Confidence::Likely);
     hostile.statement = bite.into();
     hostile.remedy = knee_findings::Remedy::Index { table: bite.into(), columns: vec![bite.into()] };
-    let assert_document = |search: &find::Search| {
+    let assert_document = |search: &Search| {
         let json = find::json(search);
         let document: serde_json::Value = serde_json::from_str(&json).unwrap();
         let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
