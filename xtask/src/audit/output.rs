@@ -123,10 +123,8 @@ fn ab(load: &Load, folder: &Path) -> Result<Vec<PathBuf>> {
 /// vegeta keeps a rate; this one is below what every server here can do.
 fn vegeta(load: &Load, folder: &Path) -> Result<Vec<PathBuf>> {
     fs::write(folder.join("targets.txt"), format!("GET {}\n", load.url))?;
-    let attack = format!(
-        "attack -targets targets.txt -rate 200 -duration {}s -output vegeta.bin",
-        load.seconds
-    );
+    let attack =
+        format!("attack -targets targets.txt -rate 200 -duration {}s -output vegeta.bin", load.seconds);
     printed("vegeta", &attack, folder, "vegeta-attack.txt")?;
     Ok(vec![
         printed("vegeta", "report vegeta.bin", folder, "vegeta.txt")?,
