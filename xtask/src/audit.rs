@@ -74,7 +74,9 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         }
         server.end()?;
     }
-    output::missing().iter().for_each(|tool| println!("left out: {tool} is not on PATH"));
+    for tool in output::missing() {
+        println!("left out: {tool} is not on PATH");
+    }
     println!("{}", table(&audited));
     let wrong = audited.iter().filter(|result| !result.findings.is_empty()).count();
     ensure!(wrong == 0, "{wrong} of {} sound results are called wrong", audited.len());
