@@ -19,7 +19,7 @@ mod agreement;
 mod cost;
 mod figure;
 mod footprint;
-mod nginx;
+pub mod nginx;
 mod script;
 mod tool;
 

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod audit;
 mod bench;
 mod ci;
 mod compat;
@@ -45,6 +46,8 @@ enum Command {
     Truth(truth::Options),
     /// Count false alarms of the validity check in quiet runs, and its silence in disturbed ones
     Validity(validity::Options),
+    /// Count false alarms of `knee audit` on sound results of other tools, made here
+    Audit(audit::Options),
     /// Measure what knee costs beside its peers, as in BENCHMARKS.md
     Bench(bench::Options),
     /// Compare `knee run` with k6: the same scripts, the same server
@@ -79,6 +82,7 @@ fn main() -> ExitCode {
         Command::Tidy => tidy::run(&root),
         Command::Truth(options) => truth::run(&root, options),
         Command::Validity(options) => validity::run(&root, &options),
+        Command::Audit(options) => audit::run(&root, &options),
         Command::Bench(options) => bench::run(&root, options),
         Command::Compat(options) => compat::run(&root, options),
         Command::Sentences(options) => sentences::run(&root, &options),

@@ -9,7 +9,7 @@ use knee_core::unit::Nanos;
 use knee_engine::control::{Control, Request};
 use knee_study::metric::Metric;
 use knee_study::sizing::Size;
-use knee_study::study::{Study, Trial, TrialResult};
+use knee_study::study::{Shortage, Study, Trial, TrialResult};
 
 use crate::error::Error;
 use crate::runner::{Outcome, Spans, TrialRunner};
@@ -38,6 +38,11 @@ pub enum Event<'a> {
         left: usize,
         /// Estimated time of the trials left; `None` while unknown.
         time_left: Option<Nanos>,
+    },
+    /// The first block has ended, and some percentiles will have too few requests.
+    Short {
+        /// Which ones; at least one.
+        shortages: &'a [Shortage],
     },
     /// The user interrupted them.
     Interrupted,
@@ -94,8 +99,20 @@ impl Trials<'_> {
             let time_left = pace.of(left);
             (self.observe)(Event::Trial { trial: &trial, result: &result, output: &output, left, time_left });
             study.record_result(&trial, result)?;
+            self.foresee(study, &trial);
         }
         Ok(None)
+    }
+
+    /// Reports what the study will not have, once: after its first block, if others follow.
+    fn foresee(&mut self, study: &Study, ended: &Trial) {
+        if ended.block > 0 || study.next().is_none_or(|next| next.block == 0) {
+            return;
+        }
+        let shortages = study.shortages();
+        if !shortages.is_empty() {
+            (self.observe)(Event::Short { shortages: &shortages });
+        }
     }
 }
 

@@ -87,6 +87,9 @@ pub struct Switch {
     /// the same service: negative controls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub affects: Option<Vec<String>>,
+    /// The values that are remedies of a finding, by the finding's code. A search tries them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub remedies: BTreeMap<String, String>,
 }
 
 /// How a service gets the value of a switch.

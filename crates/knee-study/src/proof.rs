@@ -56,6 +56,13 @@ pub enum Change {
         /// Its value.
         value: String,
     },
+    /// A switch of the study.
+    Switch {
+        /// Its name.
+        name: String,
+        /// Its value.
+        value: String,
+    },
 }
 
 /// How long a proof takes.
@@ -132,8 +139,20 @@ pub fn changed(variant: &Variant, name: &str, text: &str, change: &Change) -> Va
         Change::Environment { name, value } => {
             changed.env.insert(name.clone(), value.clone());
         }
+        Change::Switch { name, value } => {
+            changed.switches.insert(name.clone(), value.clone());
+        }
     }
     changed
+}
+
+/// The switch of a study that the study declares as a remedy of the finding `code`, if `variant` does not have that value.
+/// Of several the first by name.
+pub fn switched(of: &Definition, variant: &Variant, code: &str) -> Option<Change> {
+    of.switches.iter().find_map(|(name, switch)| {
+        let value = switch.remedies.get(code).filter(|value| variant.switches.get(name) != Some(value))?;
+        Some(Change::Switch { name: name.clone(), value: value.clone() })
+    })
 }
 
 /// The study of a [`part`] with both variants.
@@ -199,6 +218,7 @@ command = ["server", "{port}", "{postgres.db.url}"]
 [switches.cache]
 default = "off"
 env = "CACHE"
+remedies = { many_statements = "on" }
 
 [variants.plain]
 
@@ -284,6 +304,18 @@ expect = "faster"
         assert!(variants[0].sql.is_empty());
         assert_eq!(variants[1].sql["db"], ["CREATE INDEX ON items (owner)"]);
         assert!(study.conclude().effects.iter().all(|effect| !effect.inert), "the two sides can differ");
+    }
+
+    #[test]
+    fn a_switch_that_the_study_calls_a_remedy_is_one_where_the_variant_has_another_value() {
+        let study = study();
+        let of = |variant: &str, code: &str| switched(&study, study.variant(variant).unwrap(), code);
+        let on = Change::Switch { name: "cache".into(), value: "on".into() };
+        assert_eq!(of("plain", "many_statements"), Some(on.clone()));
+        assert_eq!(of("cached", "many_statements"), None, "it is on already");
+        assert_eq!(of("plain", "missing_index"), None);
+        let changed = changed(study.variant("plain").unwrap(), "cache", "", &on);
+        assert_eq!((changed.name.as_str(), changed.switches["cache"].as_str()), ("plain + cache", "on"));
     }
 
     #[test]

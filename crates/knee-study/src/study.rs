@@ -41,6 +41,8 @@ mod resource;
 
 mod resource_use;
 
+mod shortage;
+
 mod state;
 
 mod statement;
@@ -66,6 +68,7 @@ pub use measured::{Spent, StatementWork};
 pub use repeat::{NEIGHBOURS, REPEATS_MAX};
 pub use resource::ObservedResource;
 pub use resource_use::OfResource;
+pub use shortage::Shortage;
 pub use state::Study;
 pub use times::{MergedTimes, ResponseTimes};
 pub use trial::{

@@ -215,6 +215,7 @@ fn without_words(definition: &Definition) -> Definition {
     bare.workloads.iter_mut().for_each(|workload| workload.text.clear());
     bare.switches.values_mut().for_each(|switch| {
         switch.text.clear();
+        switch.remedies.clear();
         switch.affects = None;
     });
     bare

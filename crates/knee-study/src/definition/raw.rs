@@ -50,6 +50,8 @@ pub(super) struct Switch {
     pub argument: Option<Text>,
     pub service: Option<Text>,
     pub affects: Option<Vec<Text>>,
+    #[serde(default)]
+    pub remedies: BTreeMap<Text, Spanned<fixture::Setting>>,
 }
 
 #[derive(Deserialize)]

@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use knee_core::fixture::Declaration;
+use knee_core::fixture::{Declaration, Setting};
+use toml::Spanned;
 
 use super::lookup::{Known, check_value, in_order, lookup, refuse_own, service, written};
 use super::problem::Finder;
@@ -111,7 +112,25 @@ fn switches(
                 names.iter().filter(|name| lookup("workload", name, workloads.iter().copied(), finder));
             here.map(|name| name.get_ref().clone()).collect()
         });
-        switches.insert(name.into_inner(), Switch { text, default, values, passed, service, affects });
+        let remedies = remedies(raw.remedies, name.get_ref(), &values, finder);
+        switches
+            .insert(name.into_inner(), Switch { text, default, values, passed, service, affects, remedies });
     }
     switches
+}
+
+/// The values of a switch that are remedies, by the code of the finding. Which codes there are is known to whoever finds.
+fn remedies(
+    raw: BTreeMap<Text, Spanned<Setting>>,
+    switch: &str,
+    values: &[String],
+    finder: &mut Finder<'_>,
+) -> BTreeMap<String, String> {
+    let mut remedies = BTreeMap::new();
+    for (code, value) in raw {
+        let written = written(value.get_ref());
+        check_value(switch, &written, values, value.span(), finder);
+        remedies.insert(code.into_inner(), written);
+    }
+    remedies
 }

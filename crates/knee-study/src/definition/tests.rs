@@ -588,3 +588,18 @@ fn a_statement_and_a_claim_about_one_say_what_they_lack() {
         said("[switches.tx_mode]", "[postgres.second]\n[statements.a]\nlike = \"%\"\n[switches.tx_mode]");
     assert!(two.starts_with("statement `a` does not say of which server it is"), "{two}");
 }
+
+#[test]
+fn a_remedy_of_a_switch_is_one_of_its_values() {
+    let text = |value: &str| {
+        format!(
+            "title = \"t\"\n[service.main]\ncommand = [\"s\", \"{{port}}\"]\n[switches.mode]\ndefault = \"a\"\n\
+             values = [\"a\", \"b\"]\nenv = \"MODE\"\nremedies = {{ one_thread = \"{value}\" }}\n[variants.stock]\n\
+             [variants.b]\nswitches = {{ mode = \"b\" }}\n[workloads.list]\npath = \"/\"\n[design]\nkind = \"ladder\"\n"
+        )
+    };
+    let read = |value: &str| Definition::read(&text(value), "study.toml", &|_| true);
+    assert_eq!(read("b").unwrap().switches["mode"].remedies["one_thread"], "b");
+    let problem = read("c").unwrap_err().to_string();
+    assert!(problem.contains("`c` is not a value of switch `mode`"), "{problem}");
+}

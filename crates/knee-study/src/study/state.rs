@@ -119,7 +119,8 @@ impl Study {
         self.lengthened(workload).unwrap_or_else(|| self.declared(workload))
     }
 
-    fn declared(&self, workload: &str) -> Nanos {
+    /// The measured time of a trial as the study declares it.
+    pub(super) fn declared(&self, workload: &str) -> Nanos {
         let own = self.definition.workload(workload).and_then(|workload| workload.measure);
         let whole = own.unwrap_or(self.definition.design.measure);
         if self.options.quick { whole.min(MEASURE_QUICK) } else { whole }
@@ -133,7 +134,7 @@ impl Study {
         if self.options.quick || !request || self.blocks < 2 {
             return None;
         }
-        let needed = self.requests_needed(workload)?.div_ceil(self.blocks.max(1) as u64);
+        let needed = self.rarest_percentile(workload)?.1.div_ceil(self.blocks.max(1) as u64);
         let pilot =
             self.entries.iter().filter(|entry| entry.trial.block == 0 && entry.trial.workload == workload);
         let fewest = pilot.filter_map(|entry| Some(entry.usable()?.requests)).min()?;
@@ -143,13 +144,15 @@ impl Study {
         (factor > MARGIN_OF_PILOT).then(|| Nanos::from_secs_f64(longer.ceil()))
     }
 
-    /// Requests of a variant over all blocks that the percentiles of the study and of its claims take.
-    fn requests_needed(&self, workload: &str) -> Option<u64> {
+    /// Of the percentiles of the study and of its claims the one that takes the most requests of a variant over all blocks,
+    /// and how many.
+    pub(super) fn rarest_percentile(&self, workload: &str) -> Option<(Metric, u64)> {
         let claims = self.definition.claims.iter();
         let claimed = claims.filter(|claim| claim.test.cells().iter().any(|cell| cell.workload == workload));
         let metrics = self.definition.design.metrics.iter().copied();
         let asked = metrics.chain(claimed.filter_map(|claim| claim.test.metric()));
-        asked.filter_map(Metric::quantile).map(samples_needed).max()
+        let needed = asked.filter_map(|metric| Some((metric, samples_needed(metric.quantile()?))));
+        needed.max_by_key(|(_, needed)| *needed)
     }
 
     /// Whether any metric that the study or one of its claims asks for is of this kind.

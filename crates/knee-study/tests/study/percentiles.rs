@@ -65,3 +65,25 @@ fn a_lower_bound_decides_only_what_it_can() {
     assert_eq!(against(10.0), Verdict::Worse, "20 ms or more are more than 10 ms");
     assert_eq!(against(40.0), Verdict::Undecided, "20 ms or more can be less or more than 40 ms");
 }
+
+#[test]
+fn after_the_first_block_a_study_knows_which_percentiles_it_will_not_have() {
+    // Trials of requests get longer, by six times at most; those of a script end by its own options.
+    let mut study = study(&format!("[workloads.visit]\nscript = \"visit.js\"\n{PERCENTILES}"));
+    assert_eq!(study.shortages(), [], "nothing is known before the first trial");
+    while let Some(trial) = study.next().filter(|trial| trial.block == 0) {
+        let requests = match (trial.workload.as_str(), trial.variant.as_str()) {
+            ("create", _) => 10,
+            ("visit", "fine") => 90,
+            _ => 100,
+        };
+        study.record_result(&trial, with_times(&vec![10.0; requests], 0)).unwrap();
+    }
+    let found = study.shortages();
+    let of = |workload: &str| found.iter().find(|short| short.workload == workload).unwrap();
+    assert_eq!(found.len(), 2, "the trials of `list` get long enough: {found:?}");
+    assert_eq!((of("create").requests, of("create").needed, of("create").blocks_needed), (480, 2_000, 34));
+    let visit = of("visit");
+    assert_eq!((visit.metric, visit.variant.as_str(), visit.requests), (Metric::P95, "fine", 720));
+    assert_eq!((visit.blocks, visit.blocks_needed), (8, 23), "2,000 requests are 23 trials of 90");
+}

@@ -12,7 +12,7 @@ use knee_report::number;
 use knee_report::study::{self, cause};
 use knee_study::metric::Metric;
 use knee_study::sizing::Size;
-use knee_study::study::{Study, Trial, TrialResult};
+use knee_study::study::{Shortage, Study, Trial, TrialResult};
 
 use crate::problem::{on_one_line, printable};
 
@@ -91,6 +91,7 @@ impl Progress {
                     (self.narrate)(&divided(division, size.as_ref()));
                 }
             }
+            Event::Short { shortages } => shortages.iter().for_each(|short| (self.narrate)(&foreseen(short))),
             Event::Interrupted => (self.narrate)(self.interrupted),
             Event::Ended { spans } => {
                 if let Some(line) = spent(spans).filter(|_| !self.quiet) {
@@ -138,6 +139,21 @@ fn divided(division: &Division, size: Option<&Size>) -> String {
         _ => String::new(),
     };
     format!("{}{short}", study::division(division))
+}
+
+/// A percentile that the study will not have, and what would do.
+fn foreseen(short: &Shortage) -> String {
+    let Shortage { metric, workload, variant, requests, needed, blocks, blocks_needed } = short;
+    let blocks = if *blocks == 1 { "1 block has".to_owned() } else { format!("{blocks} blocks have") };
+    format!(
+        "note: {metric} of {} will stay undecided: on {}, {blocks} about {} requests, and it takes {}; {blocks_needed} \
+         blocks would do, or trials {:.1} times as long",
+        on_one_line(workload),
+        on_one_line(variant),
+        number::count(*requests),
+        number::count(*needed),
+        *needed as f64 / (*requests).max(1) as f64
+    )
 }
 
 /// The line with the result of a trial. `left` trials are left, which take about `time`.
@@ -191,4 +207,31 @@ fn first_line(text: &str) -> String {
 fn span(time: Nanos) -> String {
     let seconds = time.as_secs_f64().round() as u64;
     if seconds < 90 { format!("{seconds} s") } else { format!("{} min", seconds.div_ceil(60)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_that_a_study_will_not_have_comes_with_what_would_do() {
+        let short = Shortage {
+            metric: Metric::P95,
+            workload: "mix".to_owned(),
+            variant: "stock\u{1b}[2J".to_owned(),
+            requests: 1_608,
+            needed: 2_000,
+            blocks: 8,
+            blocks_needed: 10,
+        };
+        let line = foreseen(&short);
+        assert!(line.starts_with("note: p95 of mix will stay undecided: on stock"), "{line}");
+        assert!(!line.contains('\u{1b}'), "{line}");
+        assert!(
+            line.ends_with(
+                "8 blocks have about 1,608 requests, and it takes 2,000; 10 blocks would do, or trials 1.2 times as long"
+            ),
+            "{line}"
+        );
+    }
 }

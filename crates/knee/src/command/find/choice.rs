@@ -6,7 +6,8 @@ use knee_core::fixture::Declaration;
 use knee_findings::{Change as Wanted, Finding, Report};
 use knee_observe::Target;
 use knee_report::find::Proof;
-use knee_study::proof::Change;
+use knee_study::definition::{Definition, Variant};
+use knee_study::proof::{self, Change};
 
 /// A store that is up, as the fixture names it, and its address.
 pub struct Known {
@@ -25,12 +26,25 @@ pub struct Choice {
     pub change: Change,
 }
 
-/// The first finding whose remedy knee can apply to what it started. Hints are not tried: they can be wrong.
-pub fn choose(report: &Report, declared: &Declaration, service: &str, stores: &[Known]) -> Option<Choice> {
-    let mut firm = report.findings.iter().enumerate().filter(|(_, finding)| !finding.is_hint());
-    firm.find_map(|(place, finding)| {
-        Some(Choice { finding: place, change: change(finding, declared, service, stores)? })
-    })
+/// The first finding whose remedy knee can apply to what it started. A switch that the study declares as the remedy comes
+/// before knee's own. Hints can be wrong, so they are tried last, and only with a switch: the study's authors chose it.
+pub fn choose(report: &Report, study: &Definition, variant: &Variant, stores: &[Known]) -> Option<Choice> {
+    let switched = |finding: &Finding| proof::switched(study, variant, finding.code);
+    let chosen = |hints: bool, change: &dyn Fn(&Finding) -> Option<Change>| {
+        let mut found = report.findings.iter().enumerate().filter(|(_, finding)| finding.is_hint() == hints);
+        found.find_map(|(place, finding)| Some(Choice { finding: place, change: change(finding)? }))
+    };
+    let firm = |finding: &Finding| {
+        switched(finding).or_else(|| change(finding, &study.fixture, &variant.service, stores))
+    };
+    chosen(false, &firm).or_else(|| chosen(true, &switched))
+}
+
+/// The codes that the study calls remedies of, and that no rule has.
+pub fn unknown_codes(study: &Definition) -> Vec<String> {
+    let known: Vec<&str> = knee_findings::RULES.iter().map(|rule| rule.code).collect();
+    let codes = study.switches.values().flat_map(|switch| switch.remedies.keys());
+    codes.filter(|code| !known.contains(&code.as_str())).cloned().collect()
 }
 
 fn change(finding: &Finding, declared: &Declaration, service: &str, stores: &[Known]) -> Option<Change> {
@@ -62,6 +76,15 @@ pub fn words(change: &Change) -> String {
         Change::Sql { server, statement } => format!("{statement} in postgres.{server}"),
         Change::Setting { server, name, value } => format!("{name} = {value} in postgres.{server}"),
         Change::Environment { name, value } => format!("{name}={value} for the service"),
+        Change::Switch { name, value } => format!("{name} = {value}, a switch of the study"),
+    }
+}
+
+/// The short name of a change, as the variant with it is called.
+pub fn short_name<'a>(finding: &'a Finding, change: Option<&'a Change>) -> &'a str {
+    match change {
+        Some(Change::Switch { name, .. }) => name,
+        _ => finding.remedy.name(),
     }
 }
 
@@ -80,7 +103,7 @@ pub fn why_not(report: &Report, where_from: &str) -> String {
 
 /// The variant with the remedy of the first finding, for the user's own `study.toml`.
 pub fn study_toml(finding: &Finding, variant: &str, change: Option<&Change>) -> Vec<String> {
-    let name = format!("{variant} + {}", finding.remedy.name());
+    let name = format!("{variant} + {}", short_name(finding, change));
     let mut lines = vec![
         "# in study.toml:".to_owned(),
         format!("[variants.{}]", quoted(&name)),
@@ -100,6 +123,9 @@ pub fn study_toml(finding: &Finding, variant: &str, change: Option<&Change>) -> 
         }
         Some(Change::Environment { name, value }) => {
             lines.push(format!("env = {{ {} = {} }}", quoted(name), quoted(value)));
+        }
+        Some(Change::Switch { name, value }) => {
+            lines.push(format!("switches = {{ {} = {} }}", quoted(name), quoted(value)));
         }
         None => {
             lines.push(format!("# the remedy: {}", one_line(&finding.remedy.to_string())));
@@ -160,15 +186,40 @@ mod tests {
         Remedy::Advice { text: "log less".into() }
     }
 
-    fn declared() -> Declaration {
-        let mut declared = Declaration::default();
-        declared.postgres.insert("db".into(), knee_core::fixture::Postgres::default());
-        let own = knee_core::fixture::Postgres {
-            address: Some("postgres://u:p@127.0.0.1:7/shop".into()),
-            ..Default::default()
-        };
-        declared.postgres.insert("own".into(), own);
-        declared
+    const STUDY: &str = r#"title = "todos"
+
+[postgres.db]
+
+[postgres.own]
+address = "postgres://u:p@127.0.0.1:7/shop"
+
+[service.main]
+command = ["server", "{port}", "{postgres.db.url}", "{postgres.own.url}"]
+reset = "stores"
+
+[switches.batch]
+default = "off"
+env = "BATCH"
+remedies = { many_statements = "on" }
+
+[variants.stock]
+
+[variants.batched]
+switches = { batch = "on" }
+
+[workloads.list]
+path = "/"
+
+[design]
+kind = "ladder"
+"#;
+
+    fn study() -> Definition {
+        Definition::read(STUDY, "study.toml", &|_| true).unwrap()
+    }
+
+    fn of_code(code: &'static str, confidence: Confidence) -> Finding {
+        Finding { code, ..finding(advice(), "postgres://127.0.0.1:5000/knee", confidence) }
     }
 
     fn stores() -> Vec<Known> {
@@ -184,7 +235,12 @@ mod tests {
     }
 
     fn chosen(findings: Vec<Finding>) -> Option<Choice> {
-        choose(&report(findings), &declared(), "main", &stores())
+        chosen_for("stock", findings)
+    }
+
+    fn chosen_for(variant: &str, findings: Vec<Finding>) -> Option<Choice> {
+        let study = study();
+        choose(&report(findings), &study, study.variant(variant).unwrap(), &stores())
     }
 
     #[test]
@@ -218,6 +274,33 @@ mod tests {
             "knee cannot apply this remedy by itself"
         );
         assert!(why(finding(index(), started, Confidence::Hint)).starts_with("a hint rests on one figure"));
+    }
+
+    #[test]
+    fn a_switch_that_the_study_calls_the_remedy_is_tried_for_a_firm_finding_first_and_then_for_a_hint() {
+        let on = Change::Switch { name: "batch".into(), value: "on".into() };
+        let likely = of_code("many_statements", Confidence::Likely);
+        let hint = of_code("many_statements", Confidence::Hint);
+        let started = finding(index(), "postgres://127.0.0.1:5000/knee", Confidence::Likely);
+        let place = |variant: &str, findings| chosen_for(variant, findings).map(|choice| choice.finding);
+        assert_eq!(chosen(vec![likely.clone()]), Some(Choice { finding: 0, change: on.clone() }));
+        assert_eq!(place("stock", vec![hint.clone(), started]), Some(1), "a hint comes last");
+        assert_eq!(place("stock", vec![hint]), Some(0));
+        assert_eq!(place("batched", vec![likely.clone()]), None, "the variant has the switch already");
+        assert_eq!(words(&on), "batch = on, a switch of the study");
+        let lines = study_toml(&likely, "stock", Some(&on)).join("\n");
+        assert!(
+            lines.contains("[variants.\"stock + batch\"]") && lines.contains("\"batch\" = \"on\""),
+            "{lines}"
+        );
+    }
+
+    #[test]
+    fn a_remedy_of_what_no_rule_finds_is_known_by_its_code() {
+        assert_eq!(unknown_codes(&study()), [""; 0]);
+        let text = STUDY.replace("many_statements", "many_statments");
+        let wrong = Definition::read(&text, "study.toml", &|_| true).unwrap();
+        assert_eq!(unknown_codes(&wrong), ["many_statments"]);
     }
 
     #[test]

@@ -80,6 +80,11 @@ impl<'a> Asking<'a> {
         let exists = |path: &str| folder.join(path).is_file();
         let definition =
             Definition::read(&text, &file, &exists).map_err(|problems| studies::problem_of(&problems))?;
+        if let Some(code) = choice::unknown_codes(&definition).first() {
+            let what =
+                format!("{file}: a switch has a remedy of `{}`, which is no finding", on_one_line(code));
+            return Err(Problem::new(what, "docs/reference/findings.md has the codes of all findings"));
+        }
         let part = part(&definition, args)?;
         let limit = args.study.proof_time.as_deref().unwrap_or(PROOF_TIME);
         let limit = span_above_zero("--proof-time", limit)?;
@@ -132,8 +137,7 @@ impl<'a> Asking<'a> {
     ) -> Result<Proof, Failed> {
         let stores: Vec<Known> =
             services.stores().into_iter().map(|store| Known { name: store.name, url: store.url }).collect();
-        let service = &self.part.workloads[0].service;
-        let chosen = choice::choose(&look.findings, &self.part.fixture, service, &stores);
+        let chosen = choice::choose(&look.findings, &self.part, self.variant(), &stores);
         let (Some(choice), Validity::Valid | Validity::Suspect) = (chosen, look.validity.validity) else {
             services.down().map_err(driver_failed)?;
             return Ok(self.untried(look, choice::why_not(&look.findings, "what it did not start"), None));
@@ -149,12 +153,8 @@ impl<'a> Asking<'a> {
             return Ok(self.untried(look, why, Some(&choice)));
         };
         let finding = &look.findings.findings[choice.finding];
-        let changed = proof::changed(
-            self.variant(),
-            finding.remedy.name(),
-            &finding.remedy.to_string(),
-            &choice.change,
-        );
+        let name = choice::short_name(finding, Some(&choice.change));
+        let changed = proof::changed(self.variant(), name, &choice::words(&choice.change), &choice.change);
         let name = changed.name.clone();
         let mut study = self.study(proof::definition(&self.part, changed, &extent), None)?;
         (self.narrate)(&format!(
@@ -194,7 +194,8 @@ impl<'a> Asking<'a> {
     /// A proof that is left to the user.
     fn untried(&self, look: &View, why: impl Into<String>, choice: Option<&Choice>) -> Proof {
         let place = choice.map_or(0, |choice| choice.finding);
-        let finding = look.findings.findings.get(place).filter(|finding| !finding.is_hint());
+        let finding = look.findings.findings.get(place);
+        let finding = finding.filter(|finding| choice.is_some() || !finding.is_hint());
         let lines = finding.map(|finding| {
             let mut lines =
                 choice::study_toml(finding, &self.variant().name, choice.map(|choice| &choice.change));
