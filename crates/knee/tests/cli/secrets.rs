@@ -62,7 +62,7 @@ fn urls(server: &Server) -> Vec<String> {
         format!("HTTP://{address}/x?page=1;token={SECRET}"),
         format!("http://{user}127.0.0.1:1/x;token={SECRET}?{query}"),
         format!("http://{user}127.0.0.1:99999/x;token={SECRET}?{query}"),
-        format!("http://{user}h/%zz?{query}"),
+        format!("http://{user}127.0.0.1:1/%zz?{query}"),
         format!("ftp://{user}h/x;token={SECRET}?{query}"),
         format!("http:/{address}/x?{query}"),
         format!("/x;token={SECRET}?{query}"),
@@ -101,10 +101,11 @@ fn secrets_in_urls_of_a_script_are_nowhere_however_they_are_spelled_and_whatever
 #[test]
 fn secrets_of_a_one_liner_are_nowhere_whatever_is_wrong_with_its_url() {
     let server = Server::start();
-    for url in urls(&server) {
+    // For a one-liner, `undefined` is a host, which would be looked up.
+    for url in urls(&server).iter().filter(|url| !url.starts_with("undefined")) {
         let home = Home::new();
         let flags = format!("-n 5 -c 1 -H Authorization:{SECRET} -H Cookie:id={SECRET} -d password={SECRET}");
-        let finished = home.knee(&flags).arg(&url).run();
+        let finished = home.knee(&flags).arg(url).run();
         assert!(finished.code.is_some(), "{url}: {}", finished.stderr);
         assert_eq!(finds(&home, &finished), [""; 0], "{url}");
     }
