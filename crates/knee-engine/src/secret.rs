@@ -143,15 +143,22 @@ fn masked(query: &str) -> String {
 
 /// A path with the values of secret parameters masked, which follow semicolons.
 fn masked_path(path: &str) -> String {
-    let segment = |segment: &str| segment.split(';').map(masked_pair).collect::<Vec<_>>().join(";");
-    path.split('/').map(segment).collect::<Vec<_>>().join("/")
+    path.split('/').map(masked_pair).collect::<Vec<_>>().join("/")
 }
 
+/// Parameters between which are semicolons, and the value that follows the first secret name masked to its end. A value
+/// can be a URL that nothing encodes, with a query of its own.
 fn masked_pair(pair: &str) -> String {
-    match pair.split_once('=') {
-        Some((name, _)) if is_secret(name) => format!("{name}=***"),
-        _ => pair.to_owned(),
+    let mut end = 0;
+    for part in pair.split_inclusive([';', '?']) {
+        if let Some((name, _)) = part.split_once('=')
+            && is_secret(name)
+        {
+            return format!("{}{name}=***", &pair[..end]);
+        }
+        end += part.len();
     }
+    pair.to_owned()
 }
 
 /// Whether a query parameter, by its name, holds a secret: `accessToken`, `api_key`,
@@ -343,6 +350,7 @@ mod tests {
             ("https://ann:p@w@host?api_key=abc", "https://host?api_key=***"),
             ("http://host/@ann?q=a@b#access_token=abc", "http://host/@ann?q=a@b#access_token=***"),
             ("http://host/users/${}", "http://host/users/${}"),
+            ("http://h/?page=1;token=a;b&next=/y?code=c", "http://h/?page=1;token=***&next=/y?code=***"),
             ("order token=abc", "order token=abc"),
             ("GET /a;sid=abc?token=abc&page=2", "GET /a;sid=***?token=***&page=2"),
             ("http://", "http://"),

@@ -59,7 +59,7 @@ fn urls(server: &Server) -> Vec<String> {
     vec![
         format!("http://{address}/x?{query}"),
         format!("http://{user}{address}/x;jsessionid={SECRET}?{query}#token={SECRET}"),
-        format!("HTTP://{address}/x?page=1;token={SECRET}"),
+        format!("HTTP://{address}/x?page=1;token={SECRET}&next=/y?code={SECRET}"),
         format!("http://{user}127.0.0.1:1/x;token={SECRET}?{query}"),
         format!("http://{user}127.0.0.1:99999/x;token={SECRET}?{query}"),
         format!("http://{user}127.0.0.1:1/%zz?{query}"),
