@@ -1,7 +1,7 @@
 //! Secrets in URLs: masked wherever a URL is shown or saved.
 //!
-//! Judges parameters by their names, so a secret under a harmless name is not found, and neither is one in
-//! a path that is no parameter (`;name=value`).
+//! Judges parameters by their names, so a secret under a harmless name is not found. Neither is one in a path that is
+//! no parameter (`;name=value`), nor one in a value that is an encoded URL.
 
 use std::borrow::Cow;
 
@@ -32,12 +32,24 @@ pub fn shown_script(text: &str) -> String {
 /// user and password, and with secret query values masked. So are the parameters of a URL without a host. Everything
 /// else stays as it is written.
 pub fn endpoint(name: &str) -> String {
-    let Some(sign) = name.find("://") else { return without_host(name) };
-    let (scheme, rest) = name.split_at(sign + 3);
-    let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let Some(sign) = sign_of_host(name) else { return without_host(name) };
+    let (scheme, rest) = name.split_at(sign);
+    let (host, rest) = host_and_rest(rest);
     let (path, parameters) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
     format!("{scheme}{host}{}{}", masked_path(path), masked_parameters(parameters))
+}
+
+/// Where the sign before a host starts, unless it is in a parameter.
+fn sign_of_host(text: &str) -> Option<usize> {
+    text.find("://").filter(|sign| !text[..*sign].contains(['?', '#']))
+}
+
+/// The host after the sign with which a text starts, with the sign and without a user; and what follows the host.
+fn host_and_rest(text: &str) -> (String, &str) {
+    let (sign, text) = text.split_at(3);
+    let (authority, rest) = text.split_at(text.find(['/', '?', '#']).unwrap_or(text.len()));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    (format!("{sign}{host}"), rest)
 }
 
 /// A URL without scheme and host, as scripts make them by mistake, with the values of its secret parameters masked.
@@ -58,9 +70,9 @@ pub fn in_text(text: &str) -> String {
     loop {
         let (word, after) = rest.split_at(end_of_word(rest, is_quoted));
         if is_quoted {
-            push_quoted(&mut out, word)
+            push_quoted(&mut out, word);
         } else {
-            push_word(&mut out, word)
+            push_word(&mut out, word);
         }
         let Some(gap) = after.chars().next() else { return out };
         out.push(gap);
@@ -89,7 +101,7 @@ fn push_quoted(out: &mut String, text: &str) {
 /// Where the first URL with a host starts.
 fn start_of_url(text: &str) -> Option<usize> {
     let is_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
-    Some(text[..text.find("://")?].trim_end_matches(is_scheme).len())
+    Some(text[..sign_of_host(text)?].trim_end_matches(is_scheme).len())
 }
 
 /// A text without the user and the password before its host, if it is a URL without a scheme.
@@ -147,18 +159,26 @@ fn masked_path(path: &str) -> String {
 }
 
 /// Parameters between which are semicolons, and the value that follows the first secret name masked to its end. A value
-/// can be a URL that nothing encodes, with a query of its own.
+/// can be a URL that nothing encodes, with a user and a query of its own.
 fn masked_pair(pair: &str) -> String {
     let mut end = 0;
     for part in pair.split_inclusive([';', '?']) {
         if let Some((name, _)) = part.split_once('=')
             && is_secret(name)
         {
-            return format!("{}{name}=***", &pair[..end]);
+            return format!("{}{name}=***", without_nested_user(&pair[..end]));
         }
         end += part.len();
     }
-    pair.to_owned()
+    without_nested_user(pair)
+}
+
+/// A value without the user of the first URL in it.
+fn without_nested_user(value: &str) -> String {
+    let Some(sign) = value.find("://") else { return value.to_owned() };
+    let (start, rest) = value.split_at(sign);
+    let (host, rest) = host_and_rest(rest);
+    format!("{start}{host}{rest}")
 }
 
 /// Whether a query parameter, by its name, holds a secret: `accessToken`, `api_key`,
@@ -351,6 +371,7 @@ mod tests {
             ("http://host/@ann?q=a@b#access_token=abc", "http://host/@ann?q=a@b#access_token=***"),
             ("http://host/users/${}", "http://host/users/${}"),
             ("http://h/?page=1;token=a;b&next=/y?code=c", "http://h/?page=1;token=***&next=/y?code=***"),
+            ("/x?next=http://u:p@h/?code=c&key=abc", "/x?next=http://h/?code=***&key=***"),
             ("order token=abc", "order token=abc"),
             ("GET /a;sid=abc?token=abc&page=2", "GET /a;sid=***?token=***&page=2"),
             ("http://", "http://"),
