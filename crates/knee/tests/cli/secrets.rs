@@ -11,8 +11,9 @@ use crate::server::Server;
 const SECRET: &str = "hunter2";
 
 /// Usual names of secrets in URLs.
-const NAMES: &str = "token Token TOKEN[] tokens accessToken access_token access-token ACCESS_TOKEN access%5Ftoken authtoken \
-     id_token refreshToken csrf_token X-Amz-Security-Token key api_key apikey apiKey APIKEY x-api-key accesskey \
+const NAMES: &str = "\
+     token Token TOKEN[] tokens accessToken access_token access-token ACCESS_TOKEN access%5Ftoken authtoken id_token \
+     refreshToken csrf_token X-Amz-Security-Token key api_key apikey apiKey APIKEY x-api-key accesskey \
      privateKey subscription-key secret clientSecret client_secret password passwd pwd pass passphrase \
      user[password] user%5Bpassword%5D newPassword sig signature X-Amz-Signature hmac jwt bearer auth \
      authorization code otp pin session sessionId session_id PHPSESSID JSESSIONID connect.sid ticket \
