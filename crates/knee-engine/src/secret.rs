@@ -1,7 +1,9 @@
 //! Secrets in URLs: masked wherever a URL is shown or saved.
 //!
-//! Judges parameters by their names, so a secret under a harmless name is not found, and neither is one in
-//! a path that is no parameter (`;name=value`).
+//! Judges parameters by their names, so a secret under a harmless name is not found. Neither is one in a path that is
+//! no parameter (`;name=value`), nor one in a value that is an encoded URL.
+
+use std::borrow::Cow;
 
 use url::Url;
 
@@ -27,39 +29,92 @@ pub fn shown_script(text: &str) -> String {
 }
 
 /// The name of an endpoint in a form that can be shown: where it is a URL, with or without a method before it, without
-/// user and password, and with secret query values masked. Everything else stays as it is written.
+/// user and password, and with secret query values masked. So are the parameters of a URL without a host. Everything
+/// else stays as it is written.
 pub fn endpoint(name: &str) -> String {
-    let Some(sign) = name.find("://") else { return name.to_owned() };
-    let (scheme, rest) = name.split_at(sign + 3);
-    let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let (rest, fragment) =
-        rest.split_once('#').map_or((rest, None), |(rest, fragment)| (rest, Some(fragment)));
-    let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
-    let query = query.map_or_else(String::new, |query| format!("?{}", masked(query)));
-    let fragment = fragment.map_or_else(String::new, |fragment| format!("#{}", masked(fragment)));
-    format!("{scheme}{host}{}{query}{fragment}", masked_path(path))
+    let Some(sign) = sign_of_host(name) else { return without_host(name) };
+    let (scheme, rest) = name.split_at(sign);
+    let (host, rest) = host_and_rest(rest);
+    let (path, parameters) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
+    format!("{scheme}{host}{}{}", masked_path(path), masked_parameters(parameters))
 }
 
-/// A text in a form that can be shown: every URL in it as [`endpoint`] shows it.
+/// Where the sign before a host starts, unless it is in a parameter.
+fn sign_of_host(text: &str) -> Option<usize> {
+    text.find("://").filter(|sign| !text[..*sign].contains(['?', '#']))
+}
+
+/// The host after the sign with which a text starts, with the sign and without a user; and what follows the host.
+fn host_and_rest(text: &str) -> (String, &str) {
+    let (sign, text) = text.split_at(3);
+    let (authority, rest) = text.split_at(text.find(['/', '?', '#']).unwrap_or(text.len()));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    (format!("{sign}{host}"), rest)
+}
+
+/// A URL without scheme and host, as scripts make them by mistake, with the values of its secret parameters masked.
+fn without_host(text: &str) -> String {
+    let (path, parameters) = text.split_at(text.find(['?', '#']).unwrap_or(text.len()));
+    let path = match path.split_once(';') {
+        Some((start, parameters)) => format!("{start};{}", masked_path(parameters)),
+        None => path.to_owned(),
+    };
+    format!("{path}{}", masked_parameters(parameters))
+}
+
+/// A text in a form that can be shown: every URL in it as [`endpoint`] shows it. A URL without a host is found in
+/// quotes, or if a question mark or a semicolon is before its parameters.
 pub fn in_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(sign) = rest.find("://") {
-        let is_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
-        let start = rest[..sign].trim_end_matches(is_scheme).len();
-        let is_quoted = rest[..start].ends_with('"');
-        let end = sign + end_of_url(&rest[sign..], is_quoted);
-        out.push_str(&rest[..start]);
-        out.push_str(&endpoint(&rest[start..end]));
-        rest = &rest[end..];
+    let (mut rest, mut is_quoted) = (text, false);
+    loop {
+        let (word, after) = rest.split_at(end_of_word(rest, is_quoted));
+        if is_quoted {
+            push_quoted(&mut out, word);
+        } else {
+            push_word(&mut out, word);
+        }
+        let Some(gap) = after.chars().next() else { return out };
+        out.push(gap);
+        rest = &after[gap.len_utf8()..];
+        // A quote that nothing ends is a gap like others.
+        is_quoted = gap == '"' && !is_quoted && end_of_word(rest, true) < rest.len();
     }
-    out.push_str(rest);
-    out
 }
 
-/// Where a URL in a text ends: in quotes with them, otherwise with a blank or a quote.
-fn end_of_url(text: &str, is_quoted: bool) -> usize {
+/// A word of a text: what is before a URL in it stays.
+fn push_word(out: &mut String, word: &str) {
+    let start = start_of_url(word).unwrap_or(0);
+    out.push_str(&word[..start]);
+    out.push_str(&endpoint(&word[start..]));
+}
+
+/// Text in quotes: a URL, which can contain blanks, or text in which there can be URLs.
+fn push_quoted(out: &mut String, text: &str) {
+    match start_of_url(text) {
+        Some(0) => out.push_str(&endpoint(text)),
+        Some(_) => out.push_str(&in_text(text)),
+        None => out.push_str(&without_host(&without_user(text))),
+    }
+}
+
+/// Where the first URL with a host starts.
+fn start_of_url(text: &str) -> Option<usize> {
+    let is_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    Some(text[..sign_of_host(text)?].trim_end_matches(is_scheme).len())
+}
+
+/// A text without the user and the password before its host, if it is a URL without a scheme.
+fn without_user(text: &str) -> Cow<'_, str> {
+    let (authority, rest) = text.split_at(text.find(['/', '?', '#']).unwrap_or(text.len()));
+    match authority.rsplit_once('@') {
+        Some((user, host)) if user.contains(':') => format!("***@{host}{rest}").into(),
+        _ => text.into(),
+    }
+}
+
+/// Where a word of a text ends: in quotes with them, otherwise with a blank or a quote.
+fn end_of_word(text: &str, is_quoted: bool) -> usize {
     let mut escaped = false;
     let ends = |(_, c): &(usize, char)| {
         let is_gap = c.is_whitespace() || matches!(c, '\'' | '`' | '<' | '>');
@@ -73,17 +128,24 @@ fn end_of_url(text: &str, is_quoted: bool) -> usize {
 /// Text typed as a URL, in a form that can be shown even if it is not a URL.
 pub fn redacted(text: &str) -> String {
     let (start, fragment) = text.split_once('#').map_or((text, ""), |(start, _)| (start, "#***"));
-    let (place, query) = match start.split_once('?') {
-        Some((place, query)) => (place, format!("?{}", masked(query))),
-        None => (start, String::new()),
-    };
+    let (place, query) = start.split_at(start.find('?').unwrap_or(start.len()));
     let (scheme, rest) = match place.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
         None => (String::new(), place),
     };
     // A password with a slash ends the authority early, so the last @ counts, wherever it is.
     let rest = rest.rsplit_once('@').map_or_else(|| rest.to_owned(), |(_, host)| format!("***@{host}"));
-    format!("{scheme}{rest}{query}{fragment}")
+    format!("{scheme}{}{fragment}", without_host(&format!("{rest}{query}")))
+}
+
+/// A query, a fragment or both, with their signs, with the values of secret parameters masked.
+fn masked_parameters(text: &str) -> String {
+    let (query, fragment) = text.split_at(text.find('#').unwrap_or(text.len()));
+    let part = |part: &str| match part.chars().next() {
+        Some(sign) => format!("{sign}{}", masked(&part[1..])),
+        None => String::new(),
+    };
+    part(query) + &part(fragment)
 }
 
 /// A query with the values of secret parameters masked.
@@ -93,15 +155,30 @@ fn masked(query: &str) -> String {
 
 /// A path with the values of secret parameters masked, which follow semicolons.
 fn masked_path(path: &str) -> String {
-    let segment = |segment: &str| segment.split(';').map(masked_pair).collect::<Vec<_>>().join(";");
-    path.split('/').map(segment).collect::<Vec<_>>().join("/")
+    path.split('/').map(masked_pair).collect::<Vec<_>>().join("/")
 }
 
+/// Parameters between which are semicolons, and the value that follows the first secret name masked to its end. A value
+/// can be a URL that nothing encodes, with a user and a query of its own.
 fn masked_pair(pair: &str) -> String {
-    match pair.split_once('=') {
-        Some((name, _)) if is_secret(name) => format!("{name}=***"),
-        _ => pair.to_owned(),
+    let mut end = 0;
+    for part in pair.split_inclusive([';', '?']) {
+        if let Some((name, _)) = part.split_once('=')
+            && is_secret(name)
+        {
+            return format!("{}{name}=***", without_nested_user(&pair[..end]));
+        }
+        end += part.len();
     }
+    without_nested_user(pair)
+}
+
+/// A value without the user of the first URL in it.
+fn without_nested_user(value: &str) -> String {
+    let Some(sign) = value.find("://") else { return value.to_owned() };
+    let (start, rest) = value.split_at(sign);
+    let (host, rest) = host_and_rest(rest);
+    format!("{start}{host}{rest}")
 }
 
 /// Whether a query parameter, by its name, holds a secret: `accessToken`, `api_key`,
@@ -258,6 +335,17 @@ mod tests {
             ),
             ("nothing: //here", "nothing: //here"),
             ("://", "://"),
+            ("Get \"/x?q=a b&token=c\": no scheme \"\"", "Get \"/x?q=a b&token=***\": no scheme \"\""),
+            (
+                "at undefined/x;sid=a?page=1&key=b#code=c d",
+                "at undefined/x;sid=***?page=1&key=***#code=*** d",
+            ),
+            ("parse \"u:p@h/x\": a colon", "parse \"***@h/x\": a colon"),
+            (
+                "5\" and http://u:p@h/ and \"see http://u:p@h/?sig=a b\"",
+                "5\" and http://h/ and \"see http://h/?sig=*** b\"",
+            ),
+            ("u:p@h has token=a; and q ? r : s", "u:p@h has token=a; and q ? r : s"),
         ] {
             assert_eq!(in_text(text), shown);
         }
@@ -282,7 +370,10 @@ mod tests {
             ("https://ann:p@w@host?api_key=abc", "https://host?api_key=***"),
             ("http://host/@ann?q=a@b#access_token=abc", "http://host/@ann?q=a@b#access_token=***"),
             ("http://host/users/${}", "http://host/users/${}"),
+            ("http://h/?page=1;token=a;b&next=/y?code=c", "http://h/?page=1;token=***&next=/y?code=***"),
+            ("/x?next=http://u:p@h/?code=c&key=abc", "/x?next=http://h/?code=***&key=***"),
             ("order token=abc", "order token=abc"),
+            ("GET /a;sid=abc?token=abc&page=2", "GET /a;sid=***?token=***&page=2"),
             ("http://", "http://"),
         ] {
             assert_eq!(endpoint(name), shown);
@@ -297,6 +388,7 @@ mod tests {
             ("http://user:p/w@h:0/", "http://***@h:0/"),
             ("http:user:pw@h", "***@h"),
             ("http://h:99999/?token=pw&a=b#pw", "http://h:99999/?token=***&a=b#***"),
+            ("h:99999/a;token=pw/b;c=d?a=b", "h:99999/a;token=***/b;c=d?a=b"),
         ] {
             assert_eq!(redacted(text), shown);
         }

@@ -34,6 +34,7 @@ mod screen;
 mod script;
 mod script_memory;
 mod search;
+mod secrets;
 mod signals;
 mod statements;
 mod study;
