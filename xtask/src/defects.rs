@@ -75,13 +75,7 @@ fn asked(expected: &Expected, options: &Options) -> Result<Vec<Case>> {
     Ok(cases.into_iter().filter(is_asked).collect())
 }
 
-fn look_at(
-    root: &Path,
-    options: &Options,
-    asked: &[Case],
-    saved: &mut Saved,
-    file: &Path,
-) -> Result<()> {
+fn look_at(root: &Path, options: &Options, asked: &[Case], saved: &mut Saved, file: &Path) -> Result<()> {
     let missing: Vec<&Case> = asked.iter().filter(|case| options.again || !saved.has(case)).collect();
     if missing.is_empty() {
         return Ok(());

@@ -65,7 +65,7 @@ impl Cache {
         for chunk in pairs.chunks(CHUNK) {
             let mut pipeline = Pipeline::new();
             for (key, value) in chunk {
-                pipeline.set(key, value.as_slice()).ignore();
+                pipeline.cmd("SET").arg(key).arg(value.as_slice()).ignore();
             }
             let () = pipeline.query_async(&mut self.shared()).await?;
         }

@@ -2,7 +2,6 @@
 //!
 //! Does not parse HTTP.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -22,7 +21,8 @@ pub const BATCH: i64 = 20;
 /// Connections that listen for new jobs: one, or one per worker with the defect.
 const LISTENERS: usize = 24;
 
-const DUE: &str = "SELECT id FROM jobs WHERE state = 'ready' AND run_at <= now() ORDER BY run_at LIMIT 1 FOR UPDATE";
+const DUE: &str =
+    "SELECT id FROM jobs WHERE state = 'ready' AND run_at <= now() ORDER BY run_at LIMIT 1 FOR UPDATE";
 const DUE_SKIPPING: &str = "SELECT id FROM jobs WHERE state = 'ready' AND run_at <= now() ORDER BY run_at LIMIT 1 \
                             FOR UPDATE SKIP LOCKED";
 const START: &str = "UPDATE jobs SET state = 'running' WHERE id = $1";
@@ -32,7 +32,8 @@ const FINISH: &str = "UPDATE jobs SET state = 'ready', run_at = now() WHERE id =
 pub const NEXT_CASES: &str = "SELECT id, priority, subject FROM cases WHERE state = 'open' \
                               ORDER BY priority DESC, opened_at LIMIT 20";
 
-const INSERT_BATCH: &str = "INSERT INTO outbox (body) SELECT 'mail ' || n FROM generate_series(1, $1::bigint) n";
+const INSERT_BATCH: &str =
+    "INSERT INTO outbox (body) SELECT 'mail ' || n FROM generate_series(1, $1::bigint) n";
 const INSERT_ONE: &str = "INSERT INTO outbox (body) VALUES ('mail')";
 const ANNOUNCE: &str = "WITH new AS (INSERT INTO outbox (body) VALUES ('mail') RETURNING id) \
                         SELECT pg_notify('outbox', id::text) FROM new";
@@ -78,9 +79,7 @@ pub async fn claim(shop: &Shop, work: Duration) -> Result<Option<i64>, Refusal> 
 /// PostgreSQL fails.
 pub async fn next_cases(shop: &Shop) -> Result<Value, Refusal> {
     let rows = shop.database.query(NEXT_CASES, &[]).await?;
-    let one = |row: &tokio_postgres::Row| {
-        json!({"id": row.get::<_, i64>(0), "priority": row.get::<_, i32>(1), "subject": row.get::<_, &str>(2)})
-    };
+    let one = |row: &tokio_postgres::Row| json!({"id": row.get::<_, i64>(0), "priority": row.get::<_, i32>(1), "subject": row.get::<_, &str>(2)});
     Ok(rows.iter().map(one).collect())
 }
 
@@ -168,7 +167,7 @@ pub async fn touch(shop: &Shop, sku: i64) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// PostgreSQL fails; there is no such article.
-pub async fn item(shop: &Arc<Shop>, sku: i64) -> Result<Value, Refusal> {
+pub async fn item(shop: &Shop, sku: i64) -> Result<Value, Refusal> {
     let row = if shop.has(Defect::StatementChurn) {
         // A trace id in a comment makes each text unique, so that no prepared statement is used twice.
         let text = format!("{ITEM} /* trace {:016x} */", fastrand::u64(..));

@@ -41,8 +41,7 @@ fn run_serve(args: &ServeArgs) -> Result<(), Refusal> {
 }
 
 fn runtime(threads: usize) -> io::Result<Runtime> {
-    let mut builder =
-        if threads == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
+    let mut builder = if threads == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
     if threads > 1 {
         builder.worker_threads(threads);
     }

@@ -34,7 +34,8 @@ const TOP_REFRESH: Duration = Duration::from_secs(3);
 pub const OPTIONS: &str = "SELECT id, name FROM options WHERE tenant = $1 ORDER BY name";
 /// The options with a text in their names.
 pub const SEARCH: &str = "SELECT id, name FROM options WHERE name ILIKE '%' || $1 || '%' LIMIT 20";
-const TOP: &str = "SELECT product, sum(amount)::bigint FROM order_lines GROUP BY product ORDER BY 2 DESC LIMIT 20";
+const TOP: &str =
+    "SELECT product, sum(amount)::bigint FROM order_lines GROUP BY product ORDER BY 2 DESC LIMIT 20";
 
 /// The options of a tenant, from the cache if they are there.
 ///
@@ -118,8 +119,8 @@ pub async fn fill_sessions(cache: &Cache) -> Result<(), Refusal> {
         for user in users {
             for number in 0..SESSIONS {
                 let key = format!("session:{user}:{number}");
-                pipeline.set(&key, "signed in").ignore();
-                pipeline.sadd(format!("sessions:{user}"), key).ignore();
+                pipeline.cmd("SET").arg(&key).arg("signed in").ignore();
+                pipeline.cmd("SADD").arg(format!("sessions:{user}")).arg(key).ignore();
             }
         }
         let () = pipeline.query_async(&mut cache.shared()).await?;
@@ -132,7 +133,8 @@ pub async fn fill_sessions(cache: &Cache) -> Result<(), Refusal> {
 /// # Errors
 /// Redis fails.
 pub async fn prices(shop: &Shop, from: usize) -> Result<u64, Refusal> {
-    let keys: Vec<String> = (from..from + PRICES).map(|number| format!("price:{}", number % 10_000)).collect();
+    let keys: Vec<String> =
+        (from..from + PRICES).map(|number| format!("price:{}", number % 10_000)).collect();
     if !shop.has(Defect::UnrolledMget) {
         let prices: Vec<Option<u64>> = shop.cache.send(redis::cmd("MGET").arg(&keys)).await?;
         return Ok(prices.into_iter().flatten().sum());
@@ -146,7 +148,9 @@ pub async fn prices(shop: &Shop, from: usize) -> Result<u64, Refusal> {
 
 /// Prices of 10,000 products.
 pub fn price_pairs() -> Vec<(String, Vec<u8>)> {
-    (0..10_000_u32).map(|number| (format!("price:{number}"), (number % 97).to_string().into_bytes())).collect()
+    (0..10_000_u32)
+        .map(|number| (format!("price:{number}"), (number % 97).to_string().into_bytes()))
+        .collect()
 }
 
 /// A page of the catalog.

@@ -17,7 +17,8 @@ const BEFORE: &str = "SELECT id, title FROM articles WHERE id < $1 ORDER BY id D
 const OFFSET: &str = "SELECT id, title FROM articles ORDER BY id DESC LIMIT 20 OFFSET $1";
 const WITH_AUTHORS: &str = "SELECT a.id, a.title, w.name FROM articles a JOIN authors w ON w.id = a.author \
                             WHERE a.id < $1 ORDER BY a.id DESC LIMIT 20";
-const WITHOUT_AUTHORS: &str = "SELECT id, title, author FROM articles WHERE id < $1 ORDER BY id DESC LIMIT 20";
+const WITHOUT_AUTHORS: &str =
+    "SELECT id, title, author FROM articles WHERE id < $1 ORDER BY id DESC LIMIT 20";
 const AUTHOR: &str = "SELECT name FROM authors WHERE id = $1";
 /// A search that the index of words serves.
 pub const WORDS: &str = "SELECT id, title FROM articles \

@@ -36,10 +36,9 @@ pub async fn prepare(shop: &Shop) -> Result<(), Refusal> {
 const fn statements(defect: Defect) -> &'static [&'static str] {
     match defect {
         Defect::NoDueIndex => &["DROP INDEX jobs_due"],
-        Defect::AscendingPriority => &[
-            "DROP INDEX cases_next",
-            "CREATE INDEX cases_ascending ON cases (state, priority, opened_at)",
-        ],
+        Defect::AscendingPriority => {
+            &["DROP INDEX cases_next", "CREATE INDEX cases_ascending ON cases (state, priority, opened_at)"]
+        }
         Defect::DeadRows => &["ALTER TABLE stock SET (autovacuum_enabled = off)"],
         Defect::NoSectionIndex => &["DROP INDEX articles_section"],
         Defect::LikeSearch => &["DROP INDEX articles_words"],

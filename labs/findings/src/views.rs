@@ -189,8 +189,7 @@ mod tests {
         for (defect, level) in [(Defect::None, 1), (Defect::CommitPerView, 2), (Defect::RollbackJournal, 2)] {
             let _ = fs::remove_file(&path);
             let connection = connect(&path, defect).unwrap();
-            let synchronous: i64 =
-                connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
+            let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
             assert_eq!(synchronous, level, "{defect:?}");
         }
     }

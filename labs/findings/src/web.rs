@@ -28,7 +28,7 @@ type JsonResult = Result<Json<Value>, Refusal>;
 type Done = Result<StatusCode, Refusal>;
 
 /// The validator of the front page.
-const ETAG: HeaderValue = HeaderValue::from_static("\"1\"");
+const ETAG: &str = "\"1\"";
 /// Longest time that a job can be asked to run.
 const WORK_MAX: u64 = 5000;
 /// What a client sends along with a view: its headers and where it came from.
@@ -50,9 +50,18 @@ pub fn router(shop: Arc<Shop>) -> Router {
 fn of_jobs() -> Router<Arc<Shop>> {
     Router::new()
         .route("/jobs/claim", post(claim))
-        .route("/jobs/batch", post(|State(shop): Shared| async move { created(jobs::add_batch(&shop).await) }))
-        .route("/jobs/announce", post(|State(shop): Shared| async move { created(jobs::announce(&shop).await) }))
-        .route("/cases/next", get(|State(shop): Shared| async move { jobs::next_cases(&shop).await.map(Json) }))
+        .route(
+            "/jobs/batch",
+            post(|State(shop): Shared| async move { created(jobs::add_batch(&shop).await) }),
+        )
+        .route(
+            "/jobs/announce",
+            post(|State(shop): Shared| async move { created(jobs::announce(&shop).await) }),
+        )
+        .route(
+            "/cases/next",
+            get(|State(shop): Shared| async move { jobs::next_cases(&shop).await.map(Json) }),
+        )
         .route("/delivery", get(delivery))
         .route("/stock", get(|State(shop): Shared| async move { jobs::stock_summary(&shop).await.map(Json) }))
         .route("/stock/{sku}", get(item).put(touch))
@@ -92,10 +101,16 @@ fn of_notes() -> Router<Arc<Shop>> {
 fn of_sales() -> Router<Arc<Shop>> {
     Router::new()
         .route("/tickets", post(|State(shop): Shared| async move { created(sales::buy(&shop).await) }))
-        .route("/reservations", post(|State(shop): Shared| async move { created(sales::reserve(&shop).await) }))
+        .route(
+            "/reservations",
+            post(|State(shop): Shared| async move { created(sales::reserve(&shop).await) }),
+        )
         .route("/payments/{order}", post(pay))
         .route("/orders", post(|State(shop): Shared| async move { created(sales::order(&shop).await) }))
-        .route("/checkouts", post(|State(shop): Shared| async move { created(sales::check_out(&shop).await) }))
+        .route(
+            "/checkouts",
+            post(|State(shop): Shared| async move { created(sales::check_out(&shop).await) }),
+        )
 }
 
 /// With the defect, every response asks the client to close its connection.
@@ -151,7 +166,7 @@ async fn front(State(shop): Shared, headers: HeaderMap) -> Response {
     if shop.has(Defect::NoValidators) {
         return shop.front.clone().into_response();
     }
-    if headers.get(header::IF_NONE_MATCH) == Some(&ETAG) {
+    if headers.get(header::IF_NONE_MATCH).is_some_and(|validator| validator == ETAG) {
         return (StatusCode::NOT_MODIFIED, [(header::ETAG, ETAG)]).into_response();
     }
     ([(header::ETAG, ETAG)], shop.front.clone()).into_response()

@@ -133,6 +133,8 @@ mod tests {
 
     #[test]
     fn a_code_is_either_expected_or_a_consequence() {
-        assert!(Expected::read(&TWO.replacen("expects = ['x']", "expects = ['x']\nalso = ['x']", 1)).is_err());
+        assert!(
+            Expected::read(&TWO.replacen("expects = ['x']", "expects = ['x']\nalso = ['x']", 1)).is_err()
+        );
     }
 }

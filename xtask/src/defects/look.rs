@@ -51,10 +51,9 @@ impl Looker {
 
     /// Looks at a case for this many seconds. A look that fails says why.
     pub fn look(&self, case: &Case, seconds: u64) -> Looked {
-        let mut looked = self.find(case, seconds).unwrap_or_else(|error| Looked {
-            problem: Some(format!("{error:#}")),
-            ..Looked::default()
-        });
+        let mut looked = self
+            .find(case, seconds)
+            .unwrap_or_else(|error| Looked { problem: Some(format!("{error:#}")), ..Looked::default() });
         looked.variant.clone_from(&case.variant);
         looked.workload.clone_from(&case.workload);
         looked.seconds = seconds;

@@ -40,10 +40,27 @@ macro_rules! put {
 fn answer(page: &mut String, expected: &Expected, score: &Score) {
     let listed = Share { of: score.recall.of, all: expected.defect.len() + expected.absent.len() };
     put!(page, "| | result | goal |\n|---|---|---|");
-    put!(page, "| defects found | {} | {} |", shown(score.recall), goal(score.recall.value() >= RECALL, "at least 90 %"));
+    put!(
+        page,
+        "| defects found | {} | {} |",
+        shown(score.recall),
+        goal(score.recall.value() >= RECALL, "at least 90 %")
+    );
     put!(page, "| of those for which a rule is meant | {} | |", shown(score.recall_with_rule));
-    put!(page, "| of all {} in the list | {} of {} ({:.0} %) | |", listed.all, listed.of, listed.all, listed.value() * 100.0);
-    put!(page, "| first finding is right | {} | {} |", shown(score.top), goal(score.top.value() >= TOP, "at least 85 %"));
+    put!(
+        page,
+        "| of all {} in the list | {} of {} ({:.0} %) | |",
+        listed.all,
+        listed.of,
+        listed.all,
+        listed.value() * 100.0
+    );
+    put!(
+        page,
+        "| first finding is right | {} | {} |",
+        shown(score.top),
+        goal(score.top.value() >= TOP, "at least 85 %")
+    );
     let limit = HEALTHY_FINDINGS_OF_20 * score.healthy as f64 / 20.0;
     let is_met = score.healthy_findings as f64 <= limit;
     put!(
@@ -90,7 +107,12 @@ fn how(page: &mut String, saved: &Saved) {
          hint never counts as found, and always counts against precision. Interval: Wilson. One look per row, so a row near a\n\
          limit can change with the next look.\n"
     );
-    put!(page, "knee {}; {}. Everything that was said: [confusion.json](confusion.json).\n", set(|look| &look.build), set(|look| &look.machine));
+    put!(
+        page,
+        "knee {}; {}. Everything that was said: [confusion.json](confusion.json).\n",
+        set(|look| &look.build),
+        set(|look| &look.machine)
+    );
 }
 
 fn defects(page: &mut String, expected: &Expected, saved: &Saved) {
@@ -107,7 +129,10 @@ fn defects(page: &mut String, expected: &Expected, saved: &Saved) {
             entry(defect),
             codes_of(&defect.expects, "–"),
             look.map_or_else(|| "not looked at".to_owned(), said),
-            look.map_or_else(|| "– | – | –".to_owned(), |look| format!("{} | {}", word(outcome(defect, look)), figures(look)))
+            look.map_or_else(
+                || "– | – | –".to_owned(),
+                |look| format!("{} | {}", word(outcome(defect, look)), figures(look))
+            )
         );
     }
     put!(page);
@@ -171,11 +196,21 @@ fn healthy(page: &mut String, expected: &Expected, saved: &Saved) {
 
 fn codes(page: &mut String, score: &Score) {
     put!(page, "## By code\n");
-    put!(page, "Codes that were expected or said. A defect with two codes counts for the code that was said.\n");
-    put!(page, "| code | finds its defects | true beside another finding, or a hint at its defect | wrong on other defects | on healthy |");
+    put!(
+        page,
+        "Codes that were expected or said. A defect with two codes counts for the code that was said.\n"
+    );
+    put!(
+        page,
+        "| code | finds its defects | true beside another finding, or a hint at its defect | wrong on other defects | on healthy |"
+    );
     put!(page, "|---|---|---|---|---|");
     for (code, said) in &score.codes {
-        let found = if said.found.all == 0 { "–".to_owned() } else { format!("{} of {}", said.found.of, said.found.all) };
+        let found = if said.found.all == 0 {
+            "–".to_owned()
+        } else {
+            format!("{} of {}", said.found.of, said.found.all)
+        };
         put!(page, "| `{code}` | {found} | {} | {} | {} |", said.beside, said.wrong, said.healthy);
     }
     put!(page);
@@ -212,10 +247,17 @@ mod tests {
             ..Looked::default()
         });
         let page = write(&expected, &saved);
-        assert!(page.contains("| defects found | 1 of 1, 100 % (95 % CI 21 to 100 %) | at least 90 %: met |"), "{page}");
+        assert!(
+            page.contains("| defects found | 1 of 1, 100 % (95 % CI 21 to 100 %) | at least 90 %: met |"),
+            "{page}"
+        );
         assert!(page.contains("| of all 2 in the list | 1 of 2 (50 %) | |"), "{page}");
-        assert!(page.contains("1 looks are missing") && page.contains("| archive | not looked at |"), "{page}");
-        let row = "| `offset` | News: deep OFFSET | `deep_offset` | `deep_offset` | found, first | 40/s | – |";
+        assert!(
+            page.contains("1 looks are missing") && page.contains("| archive | not looked at |"),
+            "{page}"
+        );
+        let row =
+            "| `offset` | News: deep OFFSET | `deep_offset` | `deep_offset` | found, first | 40/s | – |";
         assert!(page.contains(row), "{page}");
         assert!(page.find("defects found").unwrap() < page.find("## Seeded").unwrap());
     }

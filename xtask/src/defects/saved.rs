@@ -166,7 +166,10 @@ mod tests {
         let mut saved = Saved::default();
         saved.put(looked("a", None));
         saved.put(looked("b", Some("no port")));
-        assert_eq!([saved.has(&case("a")), saved.has(&case("b")), saved.has(&case("c"))], [true, false, false]);
+        assert_eq!(
+            [saved.has(&case("a")), saved.has(&case("b")), saved.has(&case("c"))],
+            [true, false, false]
+        );
         saved.put(looked("b", None));
         assert_eq!((saved.has(&case("b")), saved.looks.len()), (true, 2));
     }

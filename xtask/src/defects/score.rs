@@ -225,7 +225,8 @@ mod tests {
 
     #[test]
     fn a_defect_without_a_rule_counts_as_missed() {
-        let score = scored(&[look("offset", "valid", &["deep_offset"]), look("none", "valid", &["cpu_full"])]);
+        let score =
+            scored(&[look("offset", "valid", &["deep_offset"]), look("none", "valid", &["cpu_full"])]);
         assert_eq!(score.recall, Share { of: 1, all: 2 });
         assert_eq!(score.recall_with_rule, Share { of: 1, all: 1 });
         assert_eq!(score.top, Share { of: 1, all: 2 });

@@ -51,7 +51,8 @@ async fn a_claim_waits_for_the_row_of_another_one_only_without_skip_locked() {
             }
             // The row stays locked until the claim is answered.
             wait("the claim is answered", async || {
-                service.number("SELECT count(*) FROM jobs WHERE run_at > now() - interval '1 minute'").await == 1
+                service.number("SELECT count(*) FROM jobs WHERE run_at > now() - interval '1 minute'").await
+                    == 1
             })
             .await;
             transaction.rollback().await.unwrap();

@@ -56,7 +56,9 @@ impl Stores {
             .arg(redis_folder.path())
             .stdout(Stdio::null())
             .spawn()
-            .expect("redis-server is needed; install it: apt-get install redis-server (or: brew install redis)");
+            .expect(
+                "redis-server is needed; install it: apt-get install redis-server (or: brew install redis)",
+            );
         let stores = Self {
             postgres: Running(postgres),
             postgres_port,
@@ -65,7 +67,8 @@ impl Stores {
             _redis: Running(redis),
             _redis_folder: redis_folder,
         };
-        wait("PostgreSQL", async || tokio_postgres::connect(&stores.url("postgres"), NoTls).await.is_ok()).await;
+        wait("PostgreSQL", async || tokio_postgres::connect(&stores.url("postgres"), NoTls).await.is_ok())
+            .await;
         wait("Redis", async || stores.try_redis::<String>(&["PING"]).await.is_ok()).await;
         stores.execute("postgres", "CREATE DATABASE seeded").await;
         let url = stores.url("seeded");
