@@ -86,9 +86,9 @@ fn look_at(root: &Path, options: &Options, asked: &[Case], saved: &mut Saved, fi
     let service = service.map_or_else(|| program::lab(root, "findings"), Ok)?;
     let looker = Looker::new(&root.join(FOLDER), knee, service)?;
     for (number, case) in missing.iter().enumerate() {
-        let looked = looker.look(case, case.seconds.unwrap_or(options.seconds));
-        println!("{} of {}: {}: {}", number + 1, missing.len(), case.label(), looked.says());
-        saved.put(looked);
+        let seen = looker.look(case, case.seconds.unwrap_or(options.seconds));
+        println!("{} of {}: {}: {}", number + 1, missing.len(), case.label(), seen.says());
+        saved.put(seen);
         // A trial that is interrupted keeps what it has.
         saved.write(file)?;
     }

@@ -10,7 +10,7 @@ INSERT INTO stock SELECT n, (ARRAY['here', 'ordered', 'reserved', 'gone'])[1 + n
     repeat('label ' || n || ' ', 6) FROM generate_series(1, 2000) n;
 INSERT INTO authors SELECT n, 'Author ' || n FROM generate_series(1, 2000) n;
 INSERT INTO articles SELECT n, n % 200, 1 + n % 2000, timestamptz '2025-01-01' + n * interval '1 minute',
-    'word' || (n * 7919 % 12000) || ' and word' || (n * 104729 % 12000), repeat('text ' || n || ' ', 40)
+    'word' || (n * 7919 % 12000) || ' and word' || (n * 10007 % 12000), repeat('text ' || n || ' ', 40)
     FROM generate_series(1, 60000) n;
 INSERT INTO options SELECT n, n % 200, 'Option ' || md5(n::text) FROM generate_series(1, 60000) n;
 INSERT INTO order_lines SELECT n, n * 7919 % 5000, n % 90 FROM generate_series(1, 200000) n;

@@ -38,18 +38,15 @@ pub async fn run(args: &ServeArgs) -> Result<(), Refusal> {
         // Without Nagle's algorithm, a small write does not wait for the acknowledgement of the one before.
         let _ = tcp.set_nodelay(!is_delayed);
     });
-    let stop = async move {
+    let (asked, is_asked) = tokio::sync::oneshot::channel();
+    let end = async move {
         tokio::select! {
             _ = term.recv() => {}
             _ = int.recv() => {}
         }
-    };
-    let (asked, is_asked) = tokio::sync::oneshot::channel();
-    let stop = async move {
-        stop.await;
         let _ = asked.send(());
     };
-    let serving = axum::serve(listener, web::router(shop)).with_graceful_shutdown(stop);
+    let serving = axum::serve(listener, web::router(shop)).with_graceful_shutdown(end);
     let too_late = async move {
         let _ = is_asked.await;
         tokio::time::sleep(GRACE).await;
