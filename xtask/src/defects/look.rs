@@ -109,16 +109,18 @@ fn read(json: &Value) -> Looked {
         confidence: member(finding, "confidence"),
         statement: member(finding, "statement"),
     };
+    let lacked = |rule: &Value| (member(rule, "code"), member(rule, "lacks"));
     let round = |figure: f64| (figure * 10.0).round() / 10.0;
     Looked {
         validity: text("/run/validity"),
         warnings: list("/run/warnings").iter().map(|warning| member(warning, "code")).collect(),
         said: list("/findings/findings").iter().map(said).collect(),
+        could_not_run: list("/findings/could_not_run").iter().map(lacked).collect(),
         goodput_per_s: json.pointer("/run/goodput_per_s").and_then(Value::as_f64).map(round),
-        p95_ms: json.pointer("/run/response_time_ms/p95").and_then(Value::as_f64).map(round),
+        mean_ms: json.pointer("/run/response_time_ms/mean").and_then(Value::as_f64).map(round),
         failed: count("/run/requests/planned").saturating_sub(count("/run/requests/ok")),
         build: format!("{} {}", text("/run/build/version"), text("/run/build/commit")).trim().to_owned(),
-        machine: format!("{}, {} CPUs", text("/run/machine/cpu"), count("/run/machine/cores")),
+        machine: text("/run/machine/cpu"),
         ..Looked::default()
     }
 }
@@ -142,7 +144,7 @@ mod tests {
             "findings": {"findings": [
                 {"code": "deep_offset", "confidence": "strong", "statement": "a statement skips rows"},
                 {"code": "cpu_full", "confidence": "hint", "statement": "the CPUs are full"},
-            ]},
+            ], "could_not_run": [{"code": "slow_replica", "lacks": "a replica"}]},
             "run": {"validity": "valid", "warnings": [{"code": "co_located"}], "goodput_per_s": 39.96,
                     "requests": {"planned": 400, "ok": 399}},
         });
@@ -150,5 +152,6 @@ mod tests {
         assert_eq!(looked.says(), "deep_offset, (cpu_full) [valid]");
         assert_eq!((looked.failed, looked.goodput_per_s), (1, Some(40.0)));
         assert_eq!(looked.warnings, ["co_located"]);
+        assert_eq!(looked.could_not_run, [("slow_replica".to_owned(), "a replica".to_owned())]);
     }
 }

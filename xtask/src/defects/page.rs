@@ -118,7 +118,10 @@ fn how(page: &mut String, saved: &Saved) {
 fn defects(page: &mut String, expected: &Expected, saved: &Saved) {
     put!(page, "## Seeded defects\n");
     put!(page, "Codes in parentheses are hints. A dash: no rule is meant for this defect.\n");
-    put!(page, "| defect | entry of the list | expected | said, in order | result | goodput | p95 |");
+    put!(
+        page,
+        "| defect | entry of the list | expected | said, in order | result | goodput | mean response time |"
+    );
     put!(page, "|---|---|---|---|---|---|---|");
     for defect in &expected.defect {
         let look = saved.look(&defect.name, &defect.workload);
@@ -148,6 +151,7 @@ const fn word(outcome: Outcome) -> &'static str {
         Outcome::Found => "found, not first",
         Outcome::Hinted => "**missed**, a hint",
         Outcome::Missed => "**missed**",
+        Outcome::NotLookedFor => "**missed**, the rule could not run",
         Outcome::NoRun => "**missed**, no valid run",
     }
 }
@@ -175,13 +179,16 @@ fn said(look: &Looked) -> String {
 
 fn figures(look: &Looked) -> String {
     let goodput = look.goodput_per_s.map_or_else(|| "–".to_owned(), |goodput| format!("{goodput:.0}/s"));
-    let p95 = look.p95_ms.map_or_else(|| "–".to_owned(), |p95| format!("{p95:.1} ms"));
-    format!("{goodput} | {p95}")
+    let mean = look.mean_ms.map_or_else(|| "–".to_owned(), |mean| format!("{mean:.1} ms"));
+    format!("{goodput} | {mean}")
 }
 
 fn healthy(page: &mut String, expected: &Expected, saved: &Saved) {
     put!(page, "## Healthy configurations\n");
-    put!(page, "| workload | said, in order | validity | goodput | p95 |\n|---|---|---|---|---|");
+    put!(
+        page,
+        "| workload | said, in order | validity | goodput | mean response time |\n|---|---|---|---|---|"
+    );
     for case in expected.cases().iter().filter(|case| case.is_healthy()) {
         let look = saved.look(&case.variant, &case.workload);
         let (said, validity) = look.map_or_else(

@@ -42,15 +42,17 @@ pub(super) struct Looked {
     pub warnings: Vec<String>,
     /// Findings and hints, in their order.
     pub said: Vec<Said>,
+    /// Codes of the rules that could not run, each with what it lacked.
+    pub could_not_run: Vec<(String, String)>,
     /// OK responses per second.
     pub goodput_per_s: Option<f64>,
-    /// Percentile of the response time, in milliseconds.
-    pub p95_ms: Option<f64>,
+    /// Mean response time, in milliseconds. A short look has too few requests for high percentiles.
+    pub mean_ms: Option<f64>,
     /// Requests that were not OK.
     pub failed: u64,
     /// Version and commit of the knee that looked.
     pub build: String,
-    /// CPU and number of CPUs.
+    /// The CPU.
     pub machine: String,
     /// Why there is no run.
     pub problem: Option<String>,

@@ -18,6 +18,8 @@ pub(super) enum Outcome {
     Hinted,
     /// Nothing names it.
     Missed,
+    /// Nothing names it, and the rules that could have lacked evidence.
+    NotLookedFor,
     /// There was no run, or an invalid one, on which no rule runs.
     NoRun,
 }
@@ -108,8 +110,15 @@ pub(super) fn outcome(defect: &Defect, look: &Looked) -> Outcome {
         Some(0) => Outcome::First,
         Some(_) => Outcome::Found,
         None if look.hints().any(|said| names(&said.code)) => Outcome::Hinted,
+        None if lacked(defect, look) => Outcome::NotLookedFor,
         None => Outcome::Missed,
     }
+}
+
+/// Whether none of the rules that name a defect could run.
+fn lacked(defect: &Defect, look: &Looked) -> bool {
+    let could_not_run = |code: &String| look.could_not_run.iter().any(|(other, _)| other == code);
+    !defect.expects.is_empty() && defect.expects.iter().all(could_not_run)
 }
 
 /// The score of what was looked at.
@@ -214,6 +223,17 @@ mod tests {
         assert_eq!(of("valid", &["(deep_offset)"]), Outcome::Hinted);
         assert_eq!(of("valid", &["cpu_full"]), Outcome::Missed);
         assert_eq!(of("invalid", &["deep_offset"]), Outcome::NoRun);
+    }
+
+    #[test]
+    fn a_rule_that_lacked_evidence_missed_its_defect_for_this_reason() {
+        let expected = expected();
+        let mut look = look("offset", "valid", &[]);
+        look.could_not_run.push(("deep_offset".to_owned(), "a PostgreSQL server".to_owned()));
+        assert_eq!(outcome(&expected.defect[0], &look), Outcome::NotLookedFor);
+        // A defect without a rule lacks none.
+        assert_eq!(outcome(&expected.defect[1], &look), Outcome::Missed);
+        assert!(!Outcome::NotLookedFor.is_found());
     }
 
     #[test]
