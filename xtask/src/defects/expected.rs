@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 /// The variant without a defect.
-const HEALTHY: &str = "healthy";
+pub(super) const HEALTHY: &str = "healthy";
 
 /// `labs/findings/expected.toml`.
 #[derive(Debug, Deserialize)]

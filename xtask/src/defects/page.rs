@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::expected::{Defect, Expected};
+use super::expected::{Defect, Expected, HEALTHY};
 use super::saved::{Looked, Saved};
 use super::score::{Outcome, Score, Share, outcome, score};
 
@@ -117,14 +117,16 @@ fn how(page: &mut String, saved: &Saved) {
 
 fn defects(page: &mut String, expected: &Expected, saved: &Saved) {
     put!(page, "## Seeded defects\n");
-    put!(page, "Codes in parentheses are hints. A dash: no rule is meant for this defect.\n");
     put!(
         page,
-        "| defect | entry of the list | expected | said, in order | result | goodput | mean response time |"
+        "Codes in parentheses are hints. A dash: no rule is meant for this defect. The last column is the mean response time,\n\
+         and in parentheses that of the healthy twin: where both are alike, the defect costs little at this load.\n"
     );
+    put!(page, "| defect | entry of the list | expected | said, in order | result | goodput | mean (twin) |");
     put!(page, "|---|---|---|---|---|---|---|");
     for defect in &expected.defect {
         let look = saved.look(&defect.name, &defect.workload);
+        let twin = mean(saved.look(HEALTHY, &defect.workload));
         put!(
             page,
             "| `{}` | {} | {} | {} | {} |",
@@ -134,7 +136,7 @@ fn defects(page: &mut String, expected: &Expected, saved: &Saved) {
             look.map_or_else(|| "not looked at".to_owned(), said),
             look.map_or_else(
                 || "– | – | –".to_owned(),
-                |look| format!("{} | {}", word(outcome(defect, look)), figures(look))
+                |look| format!("{} | {} ({twin})", word(outcome(defect, look)), figures(look))
             )
         );
     }
@@ -179,8 +181,11 @@ fn said(look: &Looked) -> String {
 
 fn figures(look: &Looked) -> String {
     let goodput = look.goodput_per_s.map_or_else(|| "–".to_owned(), |goodput| format!("{goodput:.0}/s"));
-    let mean = look.mean_ms.map_or_else(|| "–".to_owned(), |mean| format!("{mean:.1} ms"));
-    format!("{goodput} | {mean}")
+    format!("{goodput} | {}", mean(Some(look)))
+}
+
+fn mean(look: Option<&Looked>) -> String {
+    look.and_then(|look| look.mean_ms).map_or_else(|| "–".to_owned(), |mean| format!("{mean:.1} ms"))
 }
 
 fn healthy(page: &mut String, expected: &Expected, saved: &Saved) {
@@ -264,7 +269,7 @@ mod tests {
             "{page}"
         );
         let row =
-            "| `offset` | News: deep OFFSET | `deep_offset` | `deep_offset` | found, first | 40/s | – |";
+            "| `offset` | News: deep OFFSET | `deep_offset` | `deep_offset` | found, first | 40/s | – (–) |";
         assert!(page.contains(row), "{page}");
         assert!(page.find("defects found").unwrap() < page.find("## Seeded").unwrap());
     }

@@ -210,7 +210,9 @@ mod tests {
 
     fn scored(looks: &[Looked]) -> Score {
         let mut saved = Saved::default();
-        looks.iter().for_each(|look| saved.put(look.clone()));
+        for look in looks {
+            saved.put(look.clone());
+        }
         score(&expected(), &saved)
     }
 
