@@ -14,6 +14,7 @@ mod audit;
 mod bench;
 mod ci;
 mod compat;
+mod defects;
 mod openapi;
 mod picture;
 mod process;
@@ -56,6 +57,8 @@ enum Command {
     Sentences(sentences::Options),
     /// Check `labs/*/statements.toml` against the studies, and write docs/concept/statements.md
     Statements,
+    /// Look at seeded defects with `knee find`, and write what it finds and misses into labs/findings/CONFUSION.md
+    Defects(defects::Options),
     /// Ask the labs whether they do what their `openapi.json` says
     Openapi(openapi::Options),
     /// The server of the experiments
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
         Command::Compat(options) => compat::run(&root, options),
         Command::Sentences(options) => sentences::run(&root, &options),
         Command::Statements => statements::run(&root),
+        Command::Defects(options) => defects::run(&root, &options),
         Command::Openapi(options) => openapi::run(&root, &options),
         Command::OracleServer { law } => truth::server::serve(&law),
         Command::ValidityTarget { address, millis } => validity::target::serve(&address, millis),

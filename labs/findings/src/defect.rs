@@ -1,0 +1,118 @@
+//! The seeded defects, one switch each.
+//!
+//! Says what they are. What each changes is in the module of its route.
+
+use clap::ValueEnum;
+
+/// A seeded defect. Every one is off by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum)]
+pub enum Defect {
+    /// Healthy
+    None,
+    /// Jobs: no partial index finds the due ones
+    NoDueIndex,
+    /// Jobs: the index has priorities in ascending order, the list in descending order
+    AscendingPriority,
+    /// Jobs: claims lock without SKIP LOCKED
+    NoSkipLocked,
+    /// Jobs: a batch is written with one commit per job
+    CommitPerJob,
+    /// Jobs: the transaction of a claim stays open while the job runs
+    OpenTransaction,
+    /// Jobs: each new job wakes 24 listeners, and each of them asks for it
+    NotifyStorm,
+    /// Jobs: a pool of two connections
+    PoolOfTwo,
+    /// Jobs: autovacuum is off for a table that changes much
+    DeadRows,
+    /// Jobs: each request prepares a statement with a text of its own
+    StatementChurn,
+    /// News: no index finds the newest articles of a section
+    NoSectionIndex,
+    /// News: each page counts all articles
+    CountPerPage,
+    /// News: pages by OFFSET
+    DeepOffset,
+    /// News: one statement per article for its author
+    AuthorPerArticle,
+    /// News: views in a SQLite file with a rollback journal
+    RollbackJournal,
+    /// News: each view is a commit of SQLite that waits for the disk
+    CommitPerView,
+    /// News: a reader that never ends its transaction pins the WAL of SQLite
+    PinnedWal,
+    /// News: a search with LIKE '%word%'
+    LikeSearch,
+    /// News: a page without a validator, so that clients load it again and again
+    NoValidators,
+    /// Menus: no cache
+    CacheOff,
+    /// Menus: all requests compute a cached value when it expires
+    CacheStampede,
+    /// Menus: KEYS for each request
+    KeysCommand,
+    /// Menus: 200 GET in place of one MGET
+    UnrolledMget,
+    /// Menus: one value of 2 MB in place of one per page
+    LargeValue,
+    /// Menus: a search with ILIKE and no index of trigrams
+    IlikeSearch,
+    /// Menus: the one thread that serves builds large JSON for each request
+    JsonPerRequest,
+    /// Menus: one connection to Redis per request
+    RedisConnections,
+    /// Menus: Redis has less memory than the cache needs
+    Evictions,
+    /// Notes: one connection to PostgreSQL per request
+    ConnectionPerRequest,
+    /// Notes: no index on the foreign key of rows that a delete removes
+    NoForeignKeyIndex,
+    /// Notes: debug lines, each written at once
+    DebugLog,
+    /// Notes: Nagle's algorithm is on and a response is two small writes
+    Nagle,
+    /// Notes: connections of clients are not kept
+    NoKeepAlive,
+    /// Notes: an update returns all columns of a wide row
+    WideRows,
+    /// Tickets: one row counts all sales
+    HotRow,
+    /// Tickets: serializable transactions are tried again at once
+    SerializableRetries,
+    /// Tickets: one lock in Redis for all payments, held during the payment
+    GlobalLock,
+    /// Tickets: one commit per seat
+    CommitPerSeat,
+    /// Tickets: a pool of four connections for 24 users
+    SmallPool,
+    /// Tickets: a line of the log per attempt
+    LogPerAttempt,
+}
+
+impl Defect {
+    /// Its name, as in `--defect NAME`.
+    pub fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
+    /// Number of connections to PostgreSQL.
+    pub const fn pool_size(self) -> usize {
+        match self {
+            Self::PoolOfTwo => 2,
+            Self::SmallPool => 4,
+            _ => 30,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_39_defects_and_the_service_is_healthy_without_one() {
+        assert_eq!(Defect::value_variants().len() - 1, 39);
+        assert_eq!(Defect::None.name(), "none");
+        assert_eq!(Defect::UnrolledMget.name(), "unrolled-mget");
+    }
+}

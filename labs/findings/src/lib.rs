@@ -1,0 +1,21 @@
+//! A small shop with one seeded defect per switch, on which the rules of `knee find` are tried.
+//!
+//! Does not depend on the load generator, and does not know its rules.
+
+pub mod cache;
+pub mod config;
+pub mod database;
+pub mod defect;
+pub mod jobs;
+pub mod log;
+pub mod menus;
+pub mod news;
+pub mod notes;
+pub mod prepare;
+pub mod refusal;
+pub mod sales;
+pub mod seed;
+pub mod serve;
+pub mod shop;
+pub mod views;
+pub mod web;

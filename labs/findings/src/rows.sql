@@ -1,0 +1,22 @@
+-- Rows of the shop. The same rows in every seed.
+INSERT INTO jobs SELECT n, CASE WHEN n % 120 = 0 THEN 'ready' ELSE 'done' END,
+    timestamptz '2025-01-01' + n * interval '1 second', repeat('work ' || n || ' ', 20)
+    FROM generate_series(1, 60000) n;
+INSERT INTO cases SELECT n, CASE WHEN n % 3 = 0 THEN 'open' ELSE 'closed' END, n % 5,
+    timestamptz '2025-01-01' + (n * 7919 % 60000) * interval '1 second', repeat('subject ' || n || ' ', 8)
+    FROM generate_series(1, 60000) n;
+INSERT INTO outbox (body) SELECT 'mail ' || n FROM generate_series(1, 1000) n;
+INSERT INTO stock SELECT n, (ARRAY['here', 'ordered', 'reserved', 'gone'])[1 + n % 4], timestamptz '2025-01-01',
+    repeat('label ' || n || ' ', 6) FROM generate_series(1, 2000) n;
+INSERT INTO authors SELECT n, 'Author ' || n FROM generate_series(1, 2000) n;
+INSERT INTO articles SELECT n, n % 200, 1 + n % 2000, timestamptz '2025-01-01' + n * interval '1 minute',
+    'word' || (n * 7919 % 12000) || ' and word' || (n * 10007 % 12000), repeat('text ' || n || ' ', 40)
+    FROM generate_series(1, 60000) n;
+INSERT INTO options SELECT n, n % 200, 'Option ' || md5(n::text) FROM generate_series(1, 60000) n;
+INSERT INTO order_lines SELECT n, n * 7919 % 5000, n % 90 FROM generate_series(1, 200000) n;
+INSERT INTO lists SELECT n, 'List ' || n FROM generate_series(1, 20000) n;
+INSERT INTO notes SELECT n, 1 + n % 20000, 'Note ' || n, repeat('line ' || n || ' ', 25)
+    FROM generate_series(1, 60000) n;
+INSERT INTO documents SELECT n, 'Document ' || n, 0, repeat(md5(n::text) || ' ', 2000)
+    FROM generate_series(1, 500) n;
+INSERT INTO sold SELECT event, slot, 0 FROM generate_series(1, 4) event, generate_series(0, 63) slot;

@@ -1,0 +1,57 @@
+-- Tables of the shop. What a defect changes is in prepare.rs.
+CREATE EXTENSION IF NOT EXISTS pg_trgm;
+
+-- Recurring jobs: one that ends is due again at once.
+CREATE TABLE jobs (
+    id bigint PRIMARY KEY,
+    state text NOT NULL,
+    run_at timestamptz NOT NULL,
+    payload text NOT NULL
+);
+CREATE TABLE cases (
+    id bigint PRIMARY KEY,
+    state text NOT NULL,
+    priority int NOT NULL,
+    opened_at timestamptz NOT NULL,
+    subject text NOT NULL
+);
+CREATE TABLE outbox (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text NOT NULL);
+CREATE TABLE stock (
+    sku bigint PRIMARY KEY,
+    state text NOT NULL,
+    touched timestamptz NOT NULL,
+    label text NOT NULL
+);
+
+CREATE TABLE authors (id bigint PRIMARY KEY, name text NOT NULL);
+CREATE TABLE articles (
+    id bigint PRIMARY KEY,
+    section int NOT NULL,
+    author bigint NOT NULL REFERENCES authors,
+    published_at timestamptz NOT NULL,
+    title text NOT NULL,
+    body text NOT NULL
+);
+
+CREATE TABLE options (id bigint PRIMARY KEY, tenant int NOT NULL, name text NOT NULL);
+CREATE TABLE order_lines (id bigint PRIMARY KEY, product int NOT NULL, amount bigint NOT NULL);
+
+CREATE TABLE lists (id bigint PRIMARY KEY, name text NOT NULL);
+CREATE TABLE notes (
+    id bigint PRIMARY KEY,
+    list bigint NOT NULL REFERENCES lists ON DELETE CASCADE,
+    title text NOT NULL,
+    body text NOT NULL
+);
+CREATE TABLE documents (id bigint PRIMARY KEY, title text NOT NULL, changes int NOT NULL, body text NOT NULL);
+
+CREATE TABLE sold (event int NOT NULL, slot int NOT NULL, tickets bigint NOT NULL, PRIMARY KEY (event, slot));
+CREATE TABLE sales (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, event int NOT NULL, seat int NOT NULL);
+
+-- Stands for a statement that waits for another server, as through a foreign data wrapper. Takes no CPU time.
+CREATE FUNCTION ask_elsewhere(seconds float8) RETURNS int LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM pg_sleep(seconds);
+    RETURN 3;
+END
+$$;

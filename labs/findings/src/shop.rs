@@ -1,0 +1,87 @@
+//! What all routes share: the stores, the switch, and values that are made once.
+//!
+//! Does not parse HTTP.
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use crate::cache::Cache;
+use crate::config::ServeArgs;
+use crate::database::Database;
+use crate::defect::Defect;
+use crate::refusal::Refusal;
+use crate::views::Views;
+
+/// The service without its routes.
+pub struct Shop {
+    /// The defect that is on.
+    pub defect: Defect,
+    /// PostgreSQL.
+    pub database: Database,
+    /// Redis.
+    pub cache: Cache,
+    /// SQLite.
+    pub views: Views,
+    /// The front page.
+    pub front: Bytes,
+    /// Options whose JSON is built for a checksum.
+    pub options: Vec<(i64, String)>,
+    /// The checksum of their JSON.
+    pub checksum: u64,
+}
+
+impl Shop {
+    /// Opens the stores.
+    ///
+    /// # Errors
+    /// A store does not answer.
+    pub async fn open(args: &ServeArgs) -> Result<Self, Refusal> {
+        let database = Database::open(&args.store.postgres, args.defect.pool_size())?;
+        let rows = database.query("SELECT id, name FROM options ORDER BY id LIMIT 8000", &[]).await?;
+        let options: Vec<(i64, String)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+        Ok(Self {
+            defect: args.defect,
+            database,
+            cache: Cache::open(&args.redis).await?,
+            views: Views::open(&args.views, args.defect)?,
+            front: Bytes::from("<p>A page of the shop, with all that is new today.</p>\n".repeat(800)),
+            checksum: checksum(&document(&options)),
+            options,
+        })
+    }
+
+    /// Whether this defect is on.
+    pub fn has(&self, defect: Defect) -> bool {
+        self.defect == defect
+    }
+}
+
+/// The JSON of all options: a tree of values, then text.
+pub fn document(options: &[(i64, String)]) -> String {
+    let one = |(id, name): &(i64, String)| json!({"value": id, "label": name, "enabled": true});
+    Value::Array(options.iter().map(one).collect()).to_string()
+}
+
+/// A checksum of a text (FNV-1a).
+pub fn checksum(text: &str) -> u64 {
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_is_fnv_1a() {
+        // The published test vectors of FNV-1a, 64 bits.
+        assert_eq!(checksum(""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(checksum("a"), 0xaf63_dc4c_8601_ec8c);
+    }
+
+    #[test]
+    fn the_document_has_every_option() {
+        let text = document(&[(1, "tea".to_owned())]);
+        assert_eq!(text, r#"[{"enabled":true,"label":"tea","value":1}]"#);
+    }
+}

@@ -1,0 +1,14 @@
+//! Each defect of the shop is there, and its healthy twin does not have it.
+//!
+//! Starts PostgreSQL and Redis on free ports. Needs the feature `store-tests`; without it the tests are listed as ignored.
+//! Defects of SQLite are tested beside `views`. Does not use the load generator and none of its rules.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a helper of a test fails the test")]
+
+mod fixture;
+mod jobs;
+mod menus;
+mod news;
+mod notes;
+mod sales;
+mod stores;

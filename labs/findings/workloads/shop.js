@@ -1,0 +1,91 @@
+// The request mixes of the trial: WORK names one. RATE is in arrivals per second; VUS are users who pause for PAUSE
+// seconds after each response; RAMP are users whose number grows from a quarter to all. DURATION is the whole time.
+import http from 'k6/http';
+import { check, sleep } from 'k6';
+import exec from 'k6/execution';
+
+const base = __ENV.BASE_URL || 'http://127.0.0.1:3400';
+const pause = Number(__ENV.PAUSE || 0);
+const duration = __ENV.DURATION || '12s';
+
+function scenario() {
+  if (__ENV.RATE) {
+    const rate = Number(__ENV.RATE);
+    return { executor: 'constant-arrival-rate', rate, duration, preAllocatedVUs: 50, maxVUs: 200 };
+  }
+  if (__ENV.RAMP) {
+    const users = Number(__ENV.RAMP);
+    const stages = [{ duration: '2s', target: users / 4 }, { duration: `${parseInt(duration, 10) - 2}s`, target: users }];
+    return { executor: 'ramping-vus', startVUs: users / 4, stages, gracefulRampDown: '5s' };
+  }
+  return { executor: 'constant-vus', vus: Number(__ENV.VUS || 10), duration };
+}
+
+export const options = { scenarios: { shop: { ...scenario(), gracefulStop: '5s' } } };
+
+const any = (count) => Math.floor(Math.random() * count);
+const asked = (path, name) => http.get(`${base}${path}`, { tags: { name: `GET ${name}` } });
+const sent = (path, name) => http.post(`${base}${path}`, null, { tags: { name: `POST ${name}` } });
+const put = (path, name) => http.put(`${base}${path}`, null, { tags: { name: `PUT ${name}` } });
+
+// The front page, with the validator that the last response had.
+let validator = null;
+function front() {
+  const headers = validator ? { 'If-None-Match': validator } : {};
+  const response = http.get(`${base}/front`, { headers, tags: { name: 'GET /front' } });
+  validator = response.headers.Etag || validator;
+  return response;
+}
+
+// A page of the archive, from the first pages to the oldest ones.
+function page(path) {
+  const number = any(2500);
+  return asked(`${path}?page=${number}&before=${60001 - number * 20}`, path);
+}
+
+const works = {
+  claim: () => sent('/jobs/claim', '/jobs/claim'),
+  cases: () => asked('/cases/next', '/cases/next'),
+  batch: () => sent('/jobs/batch', '/jobs/batch'),
+  announce: () => sent('/jobs/announce', '/jobs/announce'),
+  delivery: () => asked('/delivery', '/delivery'),
+  stock: () => {
+    put(`/stock/${1 + any(2000)}`, '/stock/{sku}');
+    return asked('/stock', '/stock');
+  },
+  items: () => asked(`/stock/${1 + any(2000)}`, '/stock/{sku}'),
+  sections: () => asked(`/sections/${any(200)}`, '/sections/{section}'),
+  archive: () => page('/articles'),
+  authors: () => page('/articles/authors'),
+  views: () => sent(`/views/${any(500)}`, '/views/{article}'),
+  events: () => sent(`/events/${any(500)}`, '/events/{article}'),
+  words: () => asked(`/articles/search?text=word${any(12000)}`, '/articles/search'),
+  front,
+  options: () => asked(`/options/${any(200)}`, '/options/{tenant}'),
+  top: () => asked('/top', '/top'),
+  sessions: () => asked(`/sessions/${any(5000)}`, '/sessions/{user}'),
+  prices: () => asked(`/prices/${any(10000)}`, '/prices/{from}'),
+  catalog: () => asked(`/catalog/${any(100)}`, '/catalog/{page}'),
+  names: () => asked(`/options/search?text=${any(0xfffff).toString(16)}`, '/options/search'),
+  export: () => asked('/export', '/export'),
+  thumbnails: () => asked(`/thumbnails/${any(6000)}`, '/thumbnails/{number}'),
+  notes: () => asked(`/notes/${1 + any(60000)}`, '/notes/{id}'),
+  texts: () => asked(`/notes/${1 + any(60000)}/text`, '/notes/{id}/text'),
+  lists: () => http.del(`${base}/lists/${1 + exec.scenario.iterationInTest}`, null, { tags: { name: 'DELETE /lists/{id}' } }),
+  documents: () => put(`/documents/${1 + any(500)}`, '/documents/{id}'),
+  tickets: () => sent('/tickets', '/tickets'),
+  reservations: () => sent('/reservations', '/reservations'),
+  payments: () => sent(`/payments/${any(1e9)}`, '/payments/{order}'),
+  orders: () => sent('/orders', '/orders'),
+  checkouts: () => sent('/checkouts', '/checkouts'),
+};
+
+const work = works[__ENV.WORK || 'notes'];
+
+export default function () {
+  const response = work();
+  check(response, { good: (response) => response.status >= 200 && response.status < 400 });
+  if (pause > 0) {
+    sleep(pause);
+  }
+}

@@ -1,0 +1,140 @@
+//! What the trial compares with: the defects, the codes that name them, and the cases that follow.
+//!
+//! Does not run anything.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+/// The variant without a defect.
+pub(super) const HEALTHY: &str = "healthy";
+
+/// `labs/findings/expected.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Expected {
+    /// The defects that the lab has.
+    pub defect: Vec<Defect>,
+    /// The entries of the list that it does not have.
+    #[serde(default)]
+    pub absent: Vec<Absent>,
+}
+
+/// A seeded defect.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Defect {
+    /// Its variant in the study.
+    pub name: String,
+    /// Its entry in the list of defects.
+    pub of: String,
+    /// The workload under which it shows.
+    pub workload: String,
+    /// Codes that name it. Empty if no rule is meant for it.
+    pub expects: Vec<String>,
+    /// Codes of its consequences, which are neither found nor wrong.
+    #[serde(default)]
+    pub also: Vec<String>,
+    /// Measured time in seconds, if it has a pace of its own.
+    pub seconds: Option<u64>,
+    /// Whether it shows only if the service can use all CPUs.
+    #[serde(default)]
+    pub share_cpus: bool,
+    /// In which way it differs from its entry.
+    pub note: Option<String>,
+}
+
+/// An entry of the list that the lab does not have.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Absent {
+    /// Its entry in the list of defects.
+    pub of: String,
+    /// Why it is not there.
+    pub why: String,
+}
+
+/// One look: a variant under a workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Case {
+    /// The variant.
+    pub variant: String,
+    /// The workload.
+    pub workload: String,
+    /// Measured time in seconds, if it is not the usual one.
+    pub seconds: Option<u64>,
+    /// Whether the service can use all CPUs.
+    pub share_cpus: bool,
+}
+
+impl Case {
+    /// Whether nothing is wrong in it.
+    pub fn is_healthy(&self) -> bool {
+        self.variant == HEALTHY
+    }
+
+    /// Its name on the command line.
+    pub fn label(&self) -> String {
+        if self.is_healthy() { format!("{HEALTHY}/{}", self.workload) } else { self.variant.clone() }
+    }
+}
+
+impl Expected {
+    /// Reads the file.
+    pub fn read(text: &str) -> Result<Self> {
+        let expected: Self = toml::from_str(text).context("expected.toml")?;
+        let mut names = BTreeSet::new();
+        for defect in &expected.defect {
+            ensure!(names.insert(&defect.name), "expected.toml has `{}` twice", defect.name);
+            let is_both = defect.also.iter().find(|code| defect.expects.contains(code));
+            ensure!(is_both.is_none(), "expected.toml: `{}` expects {is_both:?} twice", defect.name);
+        }
+        Ok(expected)
+    }
+
+    /// All looks: each defect, then each of their workloads in a healthy shop.
+    pub fn cases(&self) -> Vec<Case> {
+        let of = |defect: &Defect, variant: &str| Case {
+            variant: variant.to_owned(),
+            workload: defect.workload.clone(),
+            seconds: defect.seconds,
+            share_cpus: defect.share_cpus,
+        };
+        let mut cases: Vec<Case> = self.defect.iter().map(|defect| of(defect, &defect.name)).collect();
+        for defect in &self.defect {
+            let healthy = of(defect, HEALTHY);
+            if !cases.contains(&healthy) {
+                cases.push(healthy);
+            }
+        }
+        cases
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &str = "[[defect]]\nname = 'a'\nof = 'A: a'\nworkload = 'list'\nexpects = ['x']\n\
+                       [[defect]]\nname = 'b'\nof = 'A: b'\nworkload = 'list'\nexpects = []\n";
+
+    #[test]
+    fn a_workload_of_two_defects_has_one_healthy_twin() {
+        let cases = Expected::read(TWO).unwrap().cases();
+        let labels: Vec<String> = cases.iter().map(Case::label).collect();
+        assert_eq!(labels, ["a", "b", "healthy/list"]);
+    }
+
+    #[test]
+    fn a_name_that_stands_twice_is_a_mistake() {
+        assert!(Expected::read(&format!("{TWO}{TWO}")).is_err());
+    }
+
+    #[test]
+    fn a_code_is_either_expected_or_a_consequence() {
+        assert!(
+            Expected::read(&TWO.replacen("expects = ['x']", "expects = ['x']\nalso = ['x']", 1)).is_err()
+        );
+    }
+}

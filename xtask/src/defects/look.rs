@@ -1,0 +1,157 @@
+//! One look: `knee find` at a variant of the study, and what it printed.
+//!
+//! Runs the program that users have, on a copy of the study that names the builds and the times. Does not compare.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::expected::Case;
+use super::saved::{Looked, Said};
+
+/// The study, as it is in the lab.
+const STUDY: &str = "study.toml";
+/// Its parts that a look replaces.
+const BUILD: &str = "build = \"cargo build --release -p findings\"\n";
+const PROGRAM: &str = "../../target/release/findings";
+const VIEWS: &str = "{data}/views.sqlite3";
+const DURATION: &str = "DURATION = \"12s\"";
+const MEASURE: &str = "measure = \"10s\"";
+/// Load before the measured time, in seconds, as the study has it.
+const WARM_UP: u64 = 2;
+
+/// Looks at cases.
+pub(super) struct Looker {
+    knee: PathBuf,
+    service: PathBuf,
+    /// The study as it is in the lab.
+    study: String,
+    /// The copy of the study, the file of SQLite, and the records.
+    folder: TempDir,
+}
+
+impl Looker {
+    /// A looker with these builds, at the study of a lab.
+    pub fn new(lab: &Path, knee: PathBuf, service: PathBuf) -> Result<Self> {
+        let folder = TempDir::new()?;
+        let workloads = folder.path().join("workloads");
+        fs::create_dir(&workloads)?;
+        fs::copy(lab.join("workloads/shop.js"), workloads.join("shop.js"))?;
+        let absolute = |path: PathBuf| -> Result<PathBuf> {
+            ensure!(path.is_file(), "there is no program {}", path.display());
+            Ok(std::path::absolute(path)?)
+        };
+        let study = super::text(&lab.join(STUDY))?;
+        Ok(Self { knee: absolute(knee)?, service: absolute(service)?, study, folder })
+    }
+
+    /// Looks at a case for this many seconds. A look that fails says why.
+    pub fn look(&self, case: &Case, seconds: u64) -> Looked {
+        let mut looked = self
+            .find(case, seconds)
+            .unwrap_or_else(|error| Looked { problem: Some(format!("{error:#}")), ..Looked::default() });
+        looked.variant.clone_from(&case.variant);
+        looked.workload.clone_from(&case.workload);
+        looked.seconds = seconds;
+        looked.share_cpus = case.share_cpus;
+        looked
+    }
+
+    fn find(&self, case: &Case, seconds: u64) -> Result<Looked> {
+        let folder = self.folder.path();
+        let views = folder.join("views.sqlite3");
+        let study = study(&self.study, &self.service.display().to_string(), &views, seconds)?;
+        fs::write(folder.join(STUDY), study)?;
+        let mut command = Command::new(&self.knee);
+        command.arg("find").arg(folder).args(["--variant", &case.variant, "--workload", &case.workload]);
+        command.args(["--no-proof", "--quiet", "--output-format", "json", "--observe"]);
+        command.arg(format!("sqlite:{}", views.display()));
+        if case.share_cpus {
+            command.arg("--share-cpus");
+        }
+        command.env("KNEE_HOME", folder.join("home")).stdin(Stdio::null());
+        let output = command.output().context("cannot run `knee find`")?;
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let error = || stderr.lines().find(|line| line.starts_with("error")).unwrap_or("no JSON").to_owned();
+        let json: Value = serde_json::from_slice(&output.stdout).with_context(error)?;
+        // Records of earlier looks are of no use.
+        let _ = fs::remove_dir_all(folder.join("home"));
+        Ok(read(&json))
+    }
+}
+
+/// The study with these builds and times.
+fn study(text: &str, service: &str, views: &Path, seconds: u64) -> Result<String> {
+    let duration = format!("DURATION = \"{}s\"", seconds + WARM_UP);
+    let (measure, views) = (format!("measure = \"{seconds}s\""), views.display().to_string());
+    let mut text = text.to_owned();
+    for (part, other) in
+        [(BUILD, ""), (PROGRAM, service), (VIEWS, &views), (DURATION, &duration), (MEASURE, &measure)]
+    {
+        ensure!(text.contains(part), "the study has no `{part}`");
+        text = text.replace(part, other);
+    }
+    Ok(text)
+}
+
+/// What a document of `knee find` says.
+fn read(json: &Value) -> Looked {
+    let text = |pointer: &str| json.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let count = |pointer: &str| json.pointer(pointer).and_then(Value::as_u64).unwrap_or_default();
+    let list = |pointer: &str| json.pointer(pointer).and_then(Value::as_array).cloned().unwrap_or_default();
+    let member = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
+    let said = |finding: &Value| Said {
+        code: member(finding, "code"),
+        confidence: member(finding, "confidence"),
+        statement: member(finding, "statement"),
+    };
+    let lacked = |rule: &Value| (member(rule, "code"), member(rule, "lacks"));
+    let round = |figure: f64| (figure * 10.0).round() / 10.0;
+    Looked {
+        validity: text("/run/validity"),
+        warnings: list("/run/warnings").iter().map(|warning| member(warning, "code")).collect(),
+        said: list("/findings/findings").iter().map(said).collect(),
+        could_not_run: list("/findings/could_not_run").iter().map(lacked).collect(),
+        goodput_per_s: json.pointer("/run/goodput_per_s").and_then(Value::as_f64).map(round),
+        mean_ms: json.pointer("/run/response_time_ms/mean").and_then(Value::as_f64).map(round),
+        failed: count("/run/requests/planned").saturating_sub(count("/run/requests/ok")),
+        build: format!("{} {}", text("/run/build/version"), text("/run/build/commit")).trim().to_owned(),
+        machine: text("/run/machine/cpu"),
+        ..Looked::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_study_of_the_lab_is_looked_at_with_other_builds_and_times() {
+        let text = super::super::text(&crate::root().join("labs/findings/study.toml")).unwrap();
+        let text = study(&text, "/builds/findings", Path::new("/files/views"), 30).unwrap();
+        assert!(text.contains("\"/builds/findings\", \"serve\"") && text.contains("\"/files/views\""));
+        assert!(text.contains("measure = \"30s\"") && text.contains("DURATION = \"32s\""));
+        assert!(!text.contains("cargo build --release -p findings\"\n") && !text.contains("12s"));
+    }
+
+    #[test]
+    fn findings_and_hints_are_read_in_their_order() {
+        let json = serde_json::json!({
+            "findings": {"findings": [
+                {"code": "deep_offset", "confidence": "strong", "statement": "a statement skips rows"},
+                {"code": "cpu_full", "confidence": "hint", "statement": "the CPUs are full"},
+            ], "could_not_run": [{"code": "slow_replica", "lacks": "a replica"}]},
+            "run": {"validity": "valid", "warnings": [{"code": "co_located"}], "goodput_per_s": 39.96,
+                    "requests": {"planned": 400, "ok": 399}},
+        });
+        let looked = read(&json);
+        assert_eq!(looked.says(), "deep_offset, (cpu_full) [valid]");
+        assert_eq!((looked.failed, looked.goodput_per_s), (1, Some(40.0)));
+        assert_eq!(looked.warnings, ["co_located"]);
+        assert_eq!(looked.could_not_run, [("slow_replica".to_owned(), "a replica".to_owned())]);
+    }
+}

@@ -1,0 +1,276 @@
+//! `labs/findings/CONFUSION.md`: the answer first, then every look.
+//!
+//! The same looks give the same bytes. Does not look and does not score.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::expected::{Defect, Expected, HEALTHY};
+use super::saved::{Looked, Saved};
+use super::score::{Outcome, Score, Share, outcome, score};
+
+/// Goals of the trial.
+const RECALL: f64 = 0.9;
+const TOP: f64 = 0.85;
+const HEALTHY_FINDINGS_OF_20: f64 = 1.0;
+
+/// The page.
+pub(super) fn write(expected: &Expected, saved: &Saved) -> String {
+    let score = score(expected, saved);
+    let mut page = String::from(
+        "# What the rules find in a shop with seeded defects\n\n<!-- Written by `cargo xtask defects` from confusion.json. -->\n\n",
+    );
+    answer(&mut page, expected, &score);
+    how(&mut page, saved);
+    defects(&mut page, expected, saved);
+    healthy(&mut page, expected, saved);
+    codes(&mut page, &score);
+    absent(&mut page, expected);
+    page
+}
+
+/// Adds a line. Writing to a text cannot fail.
+macro_rules! put {
+    ($page:expr) => { $page.push('\n') };
+    ($page:expr, $($text:tt)*) => {{
+        let _ = writeln!($page, $($text)*);
+    }};
+}
+
+fn answer(page: &mut String, expected: &Expected, score: &Score) {
+    let listed = Share { of: score.recall.of, all: expected.defect.len() + expected.absent.len() };
+    put!(page, "| | result | goal |\n|---|---|---|");
+    put!(
+        page,
+        "| defects found | {} | {} |",
+        shown(score.recall),
+        goal(score.recall.value() >= RECALL, "at least 90 %")
+    );
+    put!(page, "| of those for which a rule is meant | {} | |", shown(score.recall_with_rule));
+    put!(
+        page,
+        "| of all {} in the list | {} of {} ({:.0} %) | |",
+        listed.all,
+        listed.of,
+        listed.all,
+        listed.value() * 100.0
+    );
+    put!(
+        page,
+        "| first finding is right | {} | {} |",
+        shown(score.top),
+        goal(score.top.value() >= TOP, "at least 85 %")
+    );
+    let limit = HEALTHY_FINDINGS_OF_20 * score.healthy as f64 / 20.0;
+    let is_met = score.healthy_findings as f64 <= limit;
+    put!(
+        page,
+        "| wrong findings in {} healthy configurations | {}, and {} hints | {} |",
+        score.healthy,
+        score.healthy_findings,
+        score.healthy_hints,
+        goal(is_met, "at most 1 in 20")
+    );
+    put!(page, "| findings and hints that are right | {} | |", shown(score.precision));
+    if score.missing > 0 {
+        put!(page, "\nThe trial is not finished: {} looks are missing.", score.missing);
+    }
+    put!(page);
+}
+
+fn goal(is_met: bool, text: &str) -> String {
+    format!("{text}: {}", if is_met { "met" } else { "**missed**" })
+}
+
+fn shown(share: Share) -> String {
+    let (low, high) = share.interval();
+    format!(
+        "{} of {}, {:.0} % (95 % CI {:.0} to {:.0} %)",
+        share.of,
+        share.all,
+        share.value() * 100.0,
+        low * 100.0,
+        high * 100.0
+    )
+}
+
+fn how(page: &mut String, saved: &Saved) {
+    let set = |of: fn(&Looked) -> &str| -> String {
+        let all: BTreeSet<&str> = saved.looks.iter().map(of).filter(|text| !text.is_empty()).collect();
+        all.into_iter().collect::<Vec<_>>().join("; ")
+    };
+    put!(
+        page,
+        "Each row is one look of `knee find` at a fresh shop with its own PostgreSQL and Redis, and with all observers. knee\n\
+         sees HTTP and what it observes. The codes to compare with were fixed before the trial ([expected.toml](expected.toml)), by\n\
+         an author who knew the reference of the rules but not their code; no rule and no limit was changed for the trial. A\n\
+         hint never counts as found, and always counts against precision. Interval: Wilson. One look per row, so a row near a\n\
+         limit can change with the next look.\n"
+    );
+    put!(
+        page,
+        "knee {}; {}. Everything that was said: [confusion.json](confusion.json).\n",
+        set(|look| &look.build),
+        set(|look| &look.machine)
+    );
+}
+
+fn defects(page: &mut String, expected: &Expected, saved: &Saved) {
+    put!(page, "## Seeded defects\n");
+    put!(
+        page,
+        "Codes in parentheses are hints. A dash: no rule is meant for this defect. The last column is the mean response time,\n\
+         and in parentheses that of the healthy twin: where both are alike, the defect costs little at this load.\n"
+    );
+    put!(page, "| defect | entry of the list | expected | said, in order | result | goodput | mean (twin) |");
+    put!(page, "|---|---|---|---|---|---|---|");
+    for defect in &expected.defect {
+        let look = saved.look(&defect.name, &defect.workload);
+        let twin = mean(saved.look(HEALTHY, &defect.workload));
+        put!(
+            page,
+            "| `{}` | {} | {} | {} | {} |",
+            defect.name,
+            entry(defect),
+            codes_of(&defect.expects, "–"),
+            look.map_or_else(|| "not looked at".to_owned(), said),
+            look.map_or_else(
+                || "– | – | –".to_owned(),
+                |look| format!("{} | {} ({twin})", word(outcome(defect, look)), figures(look))
+            )
+        );
+    }
+    put!(page);
+}
+
+fn entry(defect: &Defect) -> String {
+    defect.note.as_ref().map_or_else(|| defect.of.clone(), |note| format!("{} ({note})", defect.of))
+}
+
+const fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::First => "found, first",
+        Outcome::Found => "found, not first",
+        Outcome::Hinted => "**missed**, a hint",
+        Outcome::Missed => "**missed**",
+        Outcome::NotLookedFor => "**missed**, the rule could not run",
+        Outcome::NoRun => "**missed**, no valid run",
+    }
+}
+
+fn codes_of(codes: &[String], none: &str) -> String {
+    if codes.is_empty() {
+        return none.to_owned();
+    }
+    codes.iter().map(|code| format!("`{code}`")).collect::<Vec<_>>().join(" or ")
+}
+
+fn said(look: &Looked) -> String {
+    if let Some(problem) = &look.problem {
+        return format!("no run: {}", problem.replace('|', "\\|").replace('\n', " "));
+    }
+    if look.validity == "invalid" {
+        return format!("invalid run ({})", look.warnings.join(", "));
+    }
+    let one = |said: &super::saved::Said| {
+        if said.is_hint() { format!("(`{}`)", said.code) } else { format!("`{}`", said.code) }
+    };
+    let all: Vec<String> = look.said.iter().map(one).collect();
+    if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
+}
+
+fn figures(look: &Looked) -> String {
+    let goodput = look.goodput_per_s.map_or_else(|| "–".to_owned(), |goodput| format!("{goodput:.0}/s"));
+    format!("{goodput} | {}", mean(Some(look)))
+}
+
+fn mean(look: Option<&Looked>) -> String {
+    look.and_then(|look| look.mean_ms).map_or_else(|| "–".to_owned(), |mean| format!("{mean:.1} ms"))
+}
+
+fn healthy(page: &mut String, expected: &Expected, saved: &Saved) {
+    put!(page, "## Healthy configurations\n");
+    put!(
+        page,
+        "| workload | said, in order | validity | goodput | mean response time |\n|---|---|---|---|---|"
+    );
+    for case in expected.cases().iter().filter(|case| case.is_healthy()) {
+        let look = saved.look(&case.variant, &case.workload);
+        let (said, validity) = look.map_or_else(
+            || ("not looked at".to_owned(), "–".to_owned()),
+            |look| (said(look), look.validity.clone()),
+        );
+        let figures = look.map_or_else(|| "– | –".to_owned(), figures);
+        put!(page, "| {} | {said} | {validity} | {figures} |", case.workload);
+    }
+    put!(page);
+}
+
+fn codes(page: &mut String, score: &Score) {
+    put!(page, "## By code\n");
+    put!(
+        page,
+        "Codes that were expected or said. A defect with two codes counts for the code that was said.\n"
+    );
+    put!(
+        page,
+        "| code | finds its defects | true beside another finding, or a hint at its defect | wrong on other defects | on healthy |"
+    );
+    put!(page, "|---|---|---|---|---|");
+    for (code, said) in &score.codes {
+        let found = if said.found.all == 0 {
+            "–".to_owned()
+        } else {
+            format!("{} of {}", said.found.of, said.found.all)
+        };
+        put!(page, "| `{code}` | {found} | {} | {} | {} |", said.beside, said.wrong, said.healthy);
+    }
+    put!(page);
+}
+
+fn absent(page: &mut String, expected: &Expected) {
+    put!(page, "## Not in the trial\n");
+    put!(page, "| entry of the list | why |\n|---|---|");
+    for absent in &expected.absent {
+        put!(page, "| {} | {} |", absent.of, absent.why);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_stands_first_and_a_look_that_is_missing_is_said() {
+        let expected = "[[defect]]\nname = 'offset'\nof = 'News: deep OFFSET'\nworkload = 'archive'\n\
+                        expects = ['deep_offset']\n[[absent]]\nof = 'Todos: a replica'\nwhy = 'there is none'\n";
+        let expected = Expected::read(expected).unwrap();
+        let mut saved = Saved::default();
+        saved.put(Looked {
+            variant: "offset".to_owned(),
+            workload: "archive".to_owned(),
+            validity: "valid".to_owned(),
+            said: vec![super::super::saved::Said {
+                code: "deep_offset".to_owned(),
+                confidence: "strong".to_owned(),
+                statement: String::new(),
+            }],
+            goodput_per_s: Some(39.6),
+            ..Looked::default()
+        });
+        let page = write(&expected, &saved);
+        assert!(
+            page.contains("| defects found | 1 of 1, 100 % (95 % CI 21 to 100 %) | at least 90 %: met |"),
+            "{page}"
+        );
+        assert!(page.contains("| of all 2 in the list | 1 of 2 (50 %) | |"), "{page}");
+        assert!(
+            page.contains("1 looks are missing") && page.contains("| archive | not looked at |"),
+            "{page}"
+        );
+        let row =
+            "| `offset` | News: deep OFFSET | `deep_offset` | `deep_offset` | found, first | 40/s | – (–) |";
+        assert!(page.contains(row), "{page}");
+        assert!(page.find("defects found").unwrap() < page.find("## Seeded").unwrap());
+    }
+}
