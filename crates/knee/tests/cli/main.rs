@@ -40,3 +40,4 @@ mod study;
 
 mod sweep;
 mod tour;
+mod web;
