@@ -61,6 +61,9 @@ impl Live {
         control: Control,
     ) -> std::io::Result<Self> {
         let page = page::feed();
+        if let Some(page) = &page {
+            page.attach(control.clone());
+        }
         let feed = page.clone();
         let show = move || match progress {
             Progress::Screen { fps, color } => {

@@ -10,6 +10,7 @@ use knee_core::clock::MonotonicClock;
 use knee_core::event::Event;
 use knee_core::record::Run;
 use knee_core::unit::Nanos;
+use knee_engine::control::Control;
 
 use super::fold::Fold;
 
@@ -22,12 +23,15 @@ struct Shared {
     clock: MonotonicClock,
     fold: Mutex<Fold>,
     changed: Condvar,
+    /// The run in progress, until it is noted that it is watched.
+    control: Mutex<Option<Control>>,
 }
 
 impl Default for Feed {
     fn default() -> Self {
         let clock = MonotonicClock::start();
-        Self(Arc::new(Shared { clock, fold: Mutex::default(), changed: Condvar::new() }))
+        let (fold, control) = (Mutex::default(), Mutex::default());
+        Self(Arc::new(Shared { clock, fold, changed: Condvar::new(), control }))
     }
 }
 
@@ -51,6 +55,22 @@ impl Feed {
     pub fn finish(&self, run: &Run) {
         let now = self.now();
         self.change(|fold| fold.finish(run, now));
+    }
+
+    /// A run begins: its record says if it is watched.
+    pub fn attach(&self, control: Control) {
+        *self.control() = Some(control);
+    }
+
+    /// Notes in the record of the run, once, that a browser watched it: browsers use CPU time.
+    pub fn mention_watcher(&self) {
+        if let Some(control) = self.control().take() {
+            control.note("a browser watched the live page");
+        }
+    }
+
+    fn control(&self) -> MutexGuard<'_, Option<Control>> {
+        self.0.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A line of progress.

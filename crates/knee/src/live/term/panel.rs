@@ -67,7 +67,6 @@ pub fn draw_rates(picture: &Picture, frame: &mut Frame, area: Rect) {
 pub fn draw_figures(picture: &Picture, frame: &mut Frame, area: Rect) {
     let title = picture
         .run
-        .run
         .last
         .as_ref()
         .map_or_else(|| " Last interval ".to_owned(), |last| format!(" Last {} ", clock(tenths(last))));

@@ -268,7 +268,9 @@ mod tests {
 
     fn after(seconds: u64) -> Fold {
         let mut fold = Fold::default();
-        synthetic::events(seconds).iter().for_each(|event| fold.handle(event, Nanos::ZERO));
+        for event in synthetic::events(seconds) {
+            fold.handle(&event, Nanos::ZERO);
+        }
         fold
     }
 

@@ -66,6 +66,7 @@ pub fn send(mut out: impl Write, feed: &Feed, command: &str) -> io::Result<()> {
     write!(out, "HTTP/1.1 200 OK\r\ncontent-type: {KIND}\r\n{PROTECTION}\r\n")?;
     let mut place = Place::default();
     loop {
+        feed.mention_watcher();
         let (piece, over) = {
             let fold = feed.wait(place.sequence, SILENCE);
             (place.piece(&fold, command, feed.now()), fold.over)
@@ -101,7 +102,9 @@ mod tests {
     #[test]
     fn a_late_watcher_gets_all_seconds_and_then_only_new_ones() {
         let (mut fold, mut place) = (Fold::default(), Place::default());
-        synthetic::events(7).iter().for_each(|event| fold.handle(event, Nanos::ZERO));
+        for event in synthetic::events(7) {
+            fold.handle(&event, Nanos::ZERO);
+        }
         let piece = place.piece(&fold, "run", Nanos::from_secs(7));
         assert!(piece.starts_with("event: snapshot\n"), "{piece}");
         assert_eq!(rows(&piece), (0, 7));
@@ -135,7 +138,9 @@ mod tests {
     #[test]
     fn the_last_piece_says_that_the_command_has_ended() {
         let feed = Feed::default();
-        synthetic::events(3).iter().for_each(|event| feed.take(event));
+        for event in synthetic::events(3) {
+            feed.take(&event);
+        }
         feed.close();
         let mut out = Vec::new();
         send(&mut out, &feed, "run").unwrap();

@@ -10,7 +10,9 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 fn server(write_time: Duration) -> Server {
     let feed = Feed::default();
-    synthetic::events(3).iter().for_each(|event| feed.take(event));
+    for event in synthetic::events(3) {
+        feed.take(&event);
+    }
     Server::start_with("127.0.0.1:0".parse().unwrap(), "run", feed, write_time).unwrap()
 }
 
