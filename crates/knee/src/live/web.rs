@@ -18,6 +18,8 @@ mod answer;
 
 mod guard;
 
+mod protection;
+
 mod refusal;
 
 mod request;

@@ -214,7 +214,7 @@ fn a_browser_shows_the_answer_and_keeps_it_when_the_run_has_ended() {
     let (running, page) = started(&home, "-q 200 -z 4s -c 4 --web", &server.url("/"));
     let profile = tempfile::tempdir().unwrap();
     let shown = std::process::Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--timeout=9000", "--dump-dom"])
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom"])
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(format!("http://{}/?token={}", page.address, page.token))
         .output()

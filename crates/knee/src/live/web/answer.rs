@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use super::guard::cookie_name;
+use super::protection::PROTECTION;
 use super::refusal::Refusal;
 use super::request::Request;
 use super::token::Token;
@@ -24,19 +25,6 @@ const FILES: [(&str, &str, &str); 5] = [
     ("/assets/chart.js", SCRIPT, include_str!("chart.js")),
     ("/assets/number.js", SCRIPT, include_str!("number.js")),
 ];
-
-/// Headers of every response. The page loads nothing but its own files, no other site can embed or read it, no browser
-/// keeps it, and no site learns its URL.
-pub const PROTECTION: &str = "\
-content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
-require-trusted-types-for 'script'; trusted-types 'none'\r\n\
-x-content-type-options: nosniff\r\n\
-referrer-policy: no-referrer\r\n\
-cache-control: no-store\r\n\
-cross-origin-opener-policy: same-origin\r\n\
-cross-origin-resource-policy: same-origin\r\n\
-connection: close\r\n";
 
 /// A response.
 #[derive(Clone, Debug, PartialEq, Eq)]

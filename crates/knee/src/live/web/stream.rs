@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use knee_core::unit::Nanos;
 
-use super::answer::PROTECTION;
+use super::protection::PROTECTION;
 use super::state;
 use crate::live::feed::Feed;
 use crate::live::fold::Fold;
