@@ -58,7 +58,8 @@ impl Scope {
         } else {
             Vec::new()
         };
-        let leaves_tests_out = !(means.postgres && means.redis && means.mounts && means.nginx && means.browser);
+        let leaves_tests_out =
+            !(means.postgres && means.redis && means.mounts && means.nginx && means.browser);
         Ok(Self { arguments, left_out, leaves_tests_out })
     }
 

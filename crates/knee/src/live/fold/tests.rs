@@ -19,11 +19,8 @@ fn after(events: impl IntoIterator<Item = Event>) -> Fold {
 
 /// An interval with `ok` requests to each of `endpoints`, met in it.
 fn second(number: u64, ok: u64, endpoints: u32) -> Interval {
-    let mut interval = Interval {
-        from: Nanos::from_secs(number),
-        to: Nanos::from_secs(number + 1),
-        ..Interval::default()
-    };
+    let mut interval =
+        Interval { from: Nanos::from_secs(number), to: Nanos::from_secs(number + 1), ..Interval::default() };
     for id in (0..endpoints).map(EndpointId) {
         let tally = interval.measured.endpoint_mut(id);
         tally.planned = ok;

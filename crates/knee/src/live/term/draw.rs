@@ -98,8 +98,11 @@ fn draw_progress(picture: &Picture, frame: &mut Frame, area: Rect, now: Nanos) {
     let (share, left) = picture.run.progress(now);
     let label = progress_label(picture, now, share, left);
     let gauge = Gauge::default().ratio(share).label(label).use_unicode(true);
-    let gauge =
-        if picture.screen.color { gauge.gauge_style(Style::new().fg(Color::Cyan).bg(Color::Black)) } else { gauge };
+    let gauge = if picture.screen.color {
+        gauge.gauge_style(Style::new().fg(Color::Cyan).bg(Color::Black))
+    } else {
+        gauge
+    };
     frame.render_widget(gauge, area);
 }
 
@@ -122,7 +125,8 @@ fn progress_label(picture: &Picture, now: Nanos, share: f64, left: Option<Nanos>
                 (None, None) => elapsed,
             };
             let left = left.map(|left| format!(", {} left", clock(left))).unwrap_or_default();
-            let warm_up = picture.run.head.as_ref().is_some_and(|head| picture.run.elapsed(now) < head.measured_from);
+            let warm_up =
+                picture.run.head.as_ref().is_some_and(|head| picture.run.elapsed(now) < head.measured_from);
             let warm_up = if warm_up { ", warming up" } else { "" };
             format!("{} {done}{left}{warm_up}", percent(share))
         }

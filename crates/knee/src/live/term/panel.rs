@@ -82,7 +82,9 @@ fn tenths(interval: &Point) -> Nanos {
 
 /// The figures of the last interval.
 pub fn figures(picture: &Picture) -> Vec<Line<'static>> {
-    let Some(last) = &picture.run.last else { return vec![Line::from("the first interval is not complete yet")] };
+    let Some(last) = &picture.run.last else {
+        return vec![Line::from("the first interval is not complete yet")];
+    };
     let row = |name: &str, times: [Reading; 4]| {
         let [p50, _, p99, most] = times.map(|reading| time_or_dash(reading.time(), picture.unit()));
         Line::from(format!("{name:<9}{p50:>9}{p99:>9}{most:>9}"))

@@ -101,7 +101,8 @@ mod tests {
 
     #[test]
     fn paths_are_looked_up_and_never_joined() {
-        for target in ["/assets/", "/assets/../page.js", "/assets/%2e%2e/page.js", "//", "/api", "/page.html"] {
+        for target in ["/assets/", "/assets/../page.js", "/assets/%2e%2e/page.js", "//", "/api", "/page.html"]
+        {
             assert!(answered(target).starts_with("HTTP/1.1 404 "), "{target}");
         }
         for (target, ..) in FILES {
@@ -116,7 +117,9 @@ mod tests {
             assert!(!page.contains(inline), "{inline}");
         }
         for (_, _, script) in &FILES[2..] {
-            for sink in ["innerHTML", "outerHTML", "insertAdjacent", "eval(", "document.write", "new Function"] {
+            for sink in
+                ["innerHTML", "outerHTML", "insertAdjacent", "eval(", "document.write", "new Function"]
+            {
                 assert!(!script.contains(sink), "{sink}");
             }
         }

@@ -66,7 +66,8 @@ pub fn cookie_name(port: u16) -> String {
 pub fn has_token(request: &Request, token: &Token, port: u16) -> bool {
     let name = cookie_name(port);
     let pairs = request.headers("cookie").flat_map(|cookies| cookies.split(';'));
-    let mut cookies = pairs.filter_map(|pair| pair.trim().split_once('=')).filter(|(known, _)| *known == name);
+    let mut cookies =
+        pairs.filter_map(|pair| pair.trim().split_once('=')).filter(|(known, _)| *known == name);
     let bearer = request.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
     let in_url = request.parameter("token").filter(|_| request.path == "/");
     cookies.any(|(_, value)| token.is(value))

@@ -39,8 +39,8 @@ impl Place {
         if self.sequence == Some(fold.sequence) {
             return ": nothing new\n\n".to_owned();
         }
-        let joins_on = self.sequence.is_some()
-            && (self.run, self.halvings) == (fold.number, fold.history.halvings());
+        let joins_on =
+            self.sequence.is_some() && (self.run, self.halvings) == (fold.number, fold.history.halvings());
         let first = if joins_on { self.moments } else { 0 };
         *self = Self {
             sequence: Some(fold.sequence),

@@ -21,7 +21,8 @@ fn ask(server: &Server, target: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(LIMIT)).unwrap();
     let token = server.0.token.text();
-    write!(stream, "GET {target} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\r\n").unwrap();
+    write!(stream, "GET {target} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\r\n")
+        .unwrap();
     stream
 }
 
