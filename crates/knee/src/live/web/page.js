@@ -50,25 +50,30 @@ const SERIES = {
   ],
 };
 
+/** A label of a scale. */
+const level = (value) => (Number.isInteger(value) ? count(value) : short(value));
+
 const chart = (name, more) => new Chart($(name), { series: SERIES[name], ...more });
 const timeline = new Timeline(
   [
-    chart("rate", { unit: short }),
+    chart("rate", { unit: level }),
     chart("times", { unit: (ms) => (ms >= 1 ? count(ms) : String(Number(ms.toPrecision(1)))), log: true }),
-    chart("cpu", { unit: (share) => `${short(share)} %`, least: 100 }),
-    chart("flight", { unit: short, least: 5 }),
+    chart("cpu", { unit: (share) => `${level(share)} %`, least: 100 }),
+    chart("flight", { unit: level, least: 5 }),
   ],
   readOut,
 );
 
+const keys = [];
 for (const [name, series] of Object.entries(SERIES)) {
-  for (const { name: label, color, dash } of series) {
+  for (const { name: label, color, dash, value } of series) {
     const key = element("span", "", "key");
     const swatch = element("span", "", `swatch ${dash ?? "solid"}`);
     swatch.style.borderTopColor = `var(${color})`;
     swatch.setAttribute("aria-hidden", "true");
     key.append(swatch, label);
     $(`${name}-legend`).append(key);
+    keys.push([key, value]);
   }
 }
 
@@ -127,6 +132,7 @@ function show(state) {
   showGenerator(run.generator, run);
   $("missed").hidden = run.missed_s === 0;
   write("missed", `${clock(run.missed_s)} of the run did not reach this page. The saved run has them.`);
+  for (const [key, value] of keys) key.hidden = rows.every((row) => value(row) === null);
   timeline.show(rows, run.measured_from_s);
   tick();
   speak(run, state.over);
