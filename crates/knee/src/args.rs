@@ -25,6 +25,8 @@ mod study;
 
 mod sweep;
 
+mod web;
+
 mod words;
 
 pub use audit::{AuditArgs, AuditFormat};
@@ -39,6 +41,7 @@ pub use study::{ExtentFlags, StudyArgs, StudyFormat, StudyOutputFlags};
 pub use sweep::{
     LadderFlags, RuleFlags, SweepArgs, SweepFormat, SweepOutputFlags, SweepScriptFlags, WorthFlags,
 };
+pub use web::WebFlags;
 
 #[cfg(test)]
 mod reference;
@@ -109,7 +112,7 @@ pub struct DemoArgs {
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0", help_heading = "Demo server")]
     pub listen: std::net::SocketAddr,
     /// Serve without loading, until interrupted
-    #[arg(long, help_heading = "Demo server")]
+    #[arg(long, help_heading = "Demo server", conflicts_with = "web")]
     pub serve_only: bool,
     /// Workers of the demo server; each serves one request at a time [default: 8]
     #[arg(long, value_name = "N", help_heading = "Demo server", allow_hyphen_values = true)]
@@ -153,6 +156,9 @@ pub struct LoadFlags {
     /// What is shown and saved.
     #[command(flatten)]
     pub output: OutputFlags,
+    /// The live page.
+    #[command(flatten)]
+    pub web: WebFlags,
     /// Flags of other tools that this version does not support.
     #[command(flatten)]
     pub later: LaterFlags,

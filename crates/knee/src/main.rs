@@ -8,8 +8,10 @@ use knee::args::{self, Invocation, Refused};
 use knee::command::{audit, calibrate, compare, demo, explain, find, load, report, run, study, sweep, tour};
 use knee::demo as demo_server;
 use knee::exit::Exit;
-use knee::problem::Problem;
+use knee::live::page::{self, narrate};
+use knee::problem::{Problem, reason};
 use knee::settings::output::Sink;
+use knee::settings::web;
 use knee::stderr::say;
 use knee::store;
 
@@ -21,53 +23,81 @@ fn main() -> ExitCode {
     if let Some(exit) = serve_demo() {
         return exit.into();
     }
-    let refused = |problem| (problem, Exit::Configuration);
     let done = match args::parse(std::env::args_os()) {
-        Ok(Invocation::Load(args)) => load::load(&args, say),
-        Ok(Invocation::Report(args)) => report::report(&args, say).map_err(refused),
-        Ok(Invocation::Demo(args)) => demo::demo(*args, say),
-        Ok(Invocation::Run(args)) => run::run(&args, say),
-        Ok(Invocation::Sweep(args)) => {
-            // A sweep that goes on saves its steps beside the earlier ones.
-            if !args.output.resume {
-                store::begin_series("sweep", args.target.as_deref().unwrap_or_default());
-            }
-            sweep::sweep(&args, say)
-        }
-        Ok(Invocation::Find(args)) => {
-            store::begin_series("find", &args.target);
-            find::find(&args, say)
-        }
-        Ok(Invocation::Study(args)) => {
-            store::begin_series("study", &args.study.display().to_string());
-            study::study(&args, say)
-        }
-        Ok(Invocation::Compare(args)) => {
-            store::begin_series("compare", &args.b);
-            compare::compare(&args, say)
-        }
-        Ok(Invocation::Calibrate(args)) => {
-            store::begin_series("calibrate", args.url.as_deref().unwrap_or("demo"));
-            calibrate::calibrate(&args, say)
-        }
-        Ok(Invocation::Tour(args)) => {
-            store::begin_series("tour", "demo");
-            tour::tour(&args, say)
-        }
-        Ok(Invocation::Audit(args)) => audit::audit(&args, say).map_err(refused),
-        Ok(Invocation::Explain(args)) => explain::explain(&args).map_err(refused),
+        Ok(invocation) => open_page(&invocation).map_err(refused).and_then(|()| execute(invocation)),
         Err(Refused::Shown(text)) => {
             Sink::Stdout.write(text.as_bytes()).map(|()| Exit::Ok).map_err(|problem| (problem, Exit::Failure))
         }
         Err(Refused::Problem(problem)) => Err(refused(problem)),
     };
-    match done {
+    let code = match done {
         Ok(exit) => exit.into(),
         Err((problem, exit)) => {
-            say(&problem.to_string());
+            narrate(&problem.to_string());
             exit.into()
         }
+    };
+    page::close();
+    code
+}
+
+/// What is wrong with what was typed.
+fn refused(problem: Problem) -> (Problem, Exit) {
+    (problem, Exit::Configuration)
+}
+
+/// Runs the command.
+fn execute(invocation: Invocation) -> Result<Exit, (Problem, Exit)> {
+    match invocation {
+        Invocation::Load(args) => load::load(&args, narrate),
+        Invocation::Report(args) => report::report(&args, say).map_err(refused),
+        Invocation::Demo(args) => demo::demo(*args, narrate),
+        Invocation::Run(args) => run::run(&args, narrate),
+        Invocation::Sweep(args) => {
+            // A sweep that goes on saves its steps beside the earlier ones.
+            if !args.output.resume {
+                store::begin_series("sweep", args.target.as_deref().unwrap_or_default());
+            }
+            sweep::sweep(&args, narrate)
+        }
+        Invocation::Find(args) => {
+            store::begin_series("find", &args.target);
+            find::find(&args, narrate)
+        }
+        Invocation::Study(args) => {
+            store::begin_series("study", &args.study.display().to_string());
+            study::study(&args, narrate)
+        }
+        Invocation::Compare(args) => {
+            store::begin_series("compare", &args.b);
+            compare::compare(&args, narrate)
+        }
+        Invocation::Calibrate(args) => {
+            store::begin_series("calibrate", args.url.as_deref().unwrap_or("demo"));
+            calibrate::calibrate(&args, narrate)
+        }
+        Invocation::Tour(args) => {
+            store::begin_series("tour", "demo");
+            tour::tour(&args, say)
+        }
+        Invocation::Audit(args) => audit::audit(&args, say).map_err(refused),
+        Invocation::Explain(args) => explain::explain(&args).map_err(refused),
     }
+}
+
+/// Opens the live page if one was asked for, and says where it is.
+fn open_page(invocation: &Invocation) -> Result<(), Problem> {
+    let Some((flags, command)) = invocation.web() else { return Ok(()) };
+    let Some(address) = web::address(flags)? else { return Ok(()) };
+    let url = page::open(address, command).map_err(|error| {
+        let what = format!("the live page cannot be served on {address}: {}", reason(&error));
+        Problem::new(what, "give another address, or `--web` alone for a free port")
+    })?;
+    say(&format!("page: {url}"));
+    if !address.ip().is_loopback() {
+        say("warning: the live page is not encrypted; an SSH tunnel to a loopback address is");
+    }
+    Ok(())
 }
 
 /// The hidden command behind `knee demo`: this process is the server.

@@ -46,6 +46,8 @@ pub mod sweep;
 
 pub mod target;
 
+pub mod web;
+
 pub use surroundings::Surroundings;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! What a check covers: packages, and the features behind which tests have their needs.
 //!
 //! A test that needs more than Rust is `ignore`d unless a feature of its package is on: `postgres-tests`, `redis-tests`,
-//! `store-tests` (both), `mount-tests`, `nginx-tests`. Does not look for the programs: the environment says what is
-//! missing, and a test that misses one all the same fails.
+//! `store-tests` (both), `mount-tests`, `nginx-tests`, `browser-tests`. Does not look for the programs: the environment
+//! says what is missing, and a test that misses one all the same fails.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -27,6 +27,7 @@ struct Means {
     redis: bool,
     mounts: bool,
     nginx: bool,
+    browser: bool,
 }
 
 impl Scope {
@@ -57,7 +58,8 @@ impl Scope {
         } else {
             Vec::new()
         };
-        let leaves_tests_out = !(means.postgres && means.redis && means.mounts && means.nginx);
+        let leaves_tests_out =
+            !(means.postgres && means.redis && means.mounts && means.nginx && means.browser);
         Ok(Self { arguments, left_out, leaves_tests_out })
     }
 
@@ -78,7 +80,7 @@ impl Scope {
 }
 
 impl Means {
-    const NONE: Self = Self { postgres: false, redis: false, mounts: false, nginx: false };
+    const NONE: Self = Self { postgres: false, redis: false, mounts: false, nginx: false, browser: false };
 
     /// Everything that the environment does not deny.
     fn of_environment() -> Self {
@@ -88,6 +90,7 @@ impl Means {
             redis: there("KNEE_WITHOUT_REDIS"),
             mounts: there("KNEE_WITHOUT_MOUNTS"),
             nginx: there("KNEE_WITHOUT_NGINX"),
+            browser: there("KNEE_WITHOUT_BROWSER"),
         }
     }
 
@@ -99,6 +102,7 @@ impl Means {
             ("store-tests", self.postgres && self.redis),
             ("mount-tests", self.mounts),
             ("nginx-tests", self.nginx),
+            ("browser-tests", self.browser),
         ]
         .into_iter()
         .filter_map(|(feature, is_there)| is_there.then_some(feature))

@@ -13,6 +13,7 @@ use super::find::FindArgs;
 use super::run::RunArgs;
 use super::study::StudyArgs;
 use super::sweep::SweepArgs;
+use super::web::WebFlags;
 use super::{DemoArgs, ExplainArgs, HelpFlag, LoadArgs, ReportArgs, TourArgs, words};
 use crate::problem::Problem;
 
@@ -25,6 +26,7 @@ Examples:
   knee URL -q 100 --stage 30s:2000,1m:2000     ramp to 2,000/s, then hold it
   knee URL -m POST -T application/json -d '{}' POST a body
   knee URL -z 10s --output-format json | jq .validity
+  knee URL -z 10m --web                        watch the load in a browser
   knee run script.js                           run a k6 script
   knee report last~1                           show the run before the last
   knee sweep URL --slo 'p99<250ms'             find the capacity
@@ -115,6 +117,23 @@ pub enum Invocation {
     Tour(TourArgs),
     /// Explain a validity warning or a finding.
     Explain(ExplainArgs),
+}
+
+impl Invocation {
+    /// The live page, if the command sends load, and the name of the command.
+    pub fn web(&self) -> Option<(&WebFlags, &'static str)> {
+        match self {
+            Self::Load(args) => Some((&args.flags.web, "run")),
+            Self::Demo(args) => Some((&args.flags.web, "demo")),
+            Self::Run(args) => Some((&args.web, "run")),
+            Self::Sweep(args) => Some((&args.web, "sweep")),
+            Self::Find(args) => Some((&args.web, "find")),
+            Self::Study(args) => Some((&args.web, "study")),
+            Self::Compare(args) => Some((&args.web, "compare")),
+            Self::Calibrate(args) => Some((&args.web, "calibrate")),
+            Self::Report(_) | Self::Audit(_) | Self::Tour(_) | Self::Explain(_) => None,
+        }
+    }
 }
 
 /// Why there is nothing to run.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::observe::ObserveFlags;
+use super::web::WebFlags;
 use super::{ArrivalKind, ConnectionFlags, HelpFlag, RequestFlags, SweepScriptFlags};
 
 /// `knee compare`.
@@ -46,6 +47,9 @@ pub struct CompareArgs {
     /// What is shown and saved.
     #[command(flatten)]
     pub output: CompareOutputFlags,
+    /// The live page.
+    #[command(flatten)]
+    pub web: WebFlags,
     #[command(flatten)]
     pub(super) help: HelpFlag,
 }
@@ -184,6 +188,9 @@ pub struct CalibrateArgs {
     /// What is shown and saved.
     #[command(flatten)]
     pub output: CompareOutputFlags,
+    /// The live page.
+    #[command(flatten)]
+    pub web: WebFlags,
     #[command(flatten)]
     pub(super) help: HelpFlag,
 }

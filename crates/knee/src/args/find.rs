@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use knee_report::number::Unit;
 
 use super::observe::ObserveFlags;
+use super::web::WebFlags;
 use super::{AmountFlags, ConnectionFlags, HelpFlag, RequestFlags, unit};
 
 /// `knee find`.
@@ -35,6 +36,9 @@ pub struct FindArgs {
     /// What is shown and saved.
     #[command(flatten)]
     pub output: FindOutputFlags,
+    /// The live page.
+    #[command(flatten)]
+    pub web: WebFlags,
     #[command(flatten)]
     pub(super) help: HelpFlag,
 }

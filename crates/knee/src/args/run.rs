@@ -9,6 +9,7 @@ use clap::Args;
 use knee_k6::read::Read;
 
 use super::observe::ObserveFlags;
+use super::web::WebFlags;
 use super::{Format, HelpFlag};
 
 /// `knee run`.
@@ -36,6 +37,9 @@ pub struct RunArgs {
     /// What is shown and saved.
     #[command(flatten)]
     pub report: RunReportFlags,
+    /// The live page.
+    #[command(flatten)]
+    pub web: WebFlags,
     /// k6 flags that knee does not support.
     #[command(flatten)]
     pub foreign: RunForeignFlags,

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::HelpFlag;
 use super::observe::ObserveFlags;
+use super::web::WebFlags;
 
 /// `knee study`.
 #[derive(Args, Clone, Debug, Default)]
@@ -25,6 +26,9 @@ pub struct StudyArgs {
     /// What is shown and saved.
     #[command(flatten)]
     pub output: StudyOutputFlags,
+    /// The live page.
+    #[command(flatten)]
+    pub web: WebFlags,
     #[command(flatten)]
     pub(super) help: HelpFlag,
 }
@@ -57,19 +61,19 @@ pub struct ExtentFlags {
     #[arg(long)]
     pub resume: bool,
     /// Write the documents again from saved trials; start and run nothing
-    #[arg(long, conflicts_with_all = ["resume", "dry_run"])]
+    #[arg(long, conflicts_with_all = ["resume", "dry_run", "web"])]
     pub report_only: bool,
     /// Run only an A/A test of this variant
     #[arg(long, value_name = "VARIANT", conflicts_with_all = ["variants", "resume"])]
     pub aa: Option<String>,
     /// List the trials and their duration; run none
-    #[arg(long)]
+    #[arg(long, conflicts_with = "web")]
     pub dry_run: bool,
     /// Let the generator share its CPUs with services and databases [default: it has CPUs of its own]
     #[arg(long, conflicts_with = "report_only")]
     pub share_cpus: bool,
     /// Start a variant with its stores [default: the baseline], print its address, and keep it until Ctrl-C
-    #[arg(long, value_name = "VARIANT", num_args = 0..=1, conflicts_with_all = ["variants", "blocks", "resume", "report_only", "aa", "dry_run"])]
+    #[arg(long, value_name = "VARIANT", num_args = 0..=1, conflicts_with_all = ["variants", "blocks", "resume", "report_only", "aa", "dry_run", "web"])]
     pub up: Option<Option<String>>,
 }
 

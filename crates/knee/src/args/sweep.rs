@@ -9,6 +9,7 @@ use knee_report::number::Unit;
 
 use super::observe::ObserveFlags;
 use super::run::ModuleFlags;
+use super::web::WebFlags;
 use super::{ConnectionFlags, HelpFlag, RequestFlags, unit};
 
 /// `knee sweep`.
@@ -33,6 +34,9 @@ pub struct SweepArgs {
     /// What is shown and saved.
     #[command(flatten)]
     pub output: SweepOutputFlags,
+    /// The live page.
+    #[command(flatten)]
+    pub web: WebFlags,
     /// What is sent.
     #[command(flatten)]
     pub request: RequestFlags,

@@ -190,7 +190,7 @@ fn measure(
     let journal = journal.map(|journal| Box::new(journal) as Box<_>);
     let listeners = Listeners { journal, events: vec![sender], observer };
     let run = run::run(head, &requests, way, control, listeners);
-    live.finish().iter().for_each(|warning| narrate(&format!("warning: {warning}")));
+    live.finish(run.as_ref().ok()).iter().for_each(|warning| narrate(&format!("warning: {warning}")));
     run.map_err(|error| unable(&error))
 }
 

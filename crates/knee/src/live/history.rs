@@ -18,39 +18,85 @@ pub struct Moment {
     pub from: Nanos,
     /// End.
     pub to: Nanos,
+    /// Whether all of it belongs to the warm-up.
+    pub warm_up: bool,
+    /// Requests that came due.
+    pub scheduled: u64,
     /// Requests that ended.
     pub ended: u64,
-    /// Median and maximum of the response time, the worst of the intervals within. A median of too few requests is
-    /// `None`, as in the report.
-    pub response: [Option<Nanos>; 2],
+    /// Requests that ended ok.
+    pub ok: u64,
+    /// Median, 99th percentile and maximum of the response time, the worst of the intervals within. A percentile of too
+    /// few requests is `None`, as in the report.
+    pub response: [Option<Nanos>; 3],
     /// Service time, likewise.
-    pub service: [Option<Nanos>; 2],
+    pub service: [Option<Nanos>; 3],
+    /// Whether the times are lower bounds, because some requests did not end in time.
+    pub bounded: bool,
+    /// Requests in flight at the end of an interval, the most of the intervals within.
+    pub in_flight: u64,
+    /// Arrivals that waited for a connection, likewise.
+    pub backlog: u64,
+    /// Generator lag at 99 %, the worst of the intervals within.
+    pub lag: Option<Nanos>,
+    /// Share of a CPU that the busiest worker used, 0 to 1, likewise.
+    pub worker_cpu: Option<f64>,
+    /// Share of all CPUs of this machine that was busy, 0 to 1, likewise.
+    pub host_busy: Option<f64>,
 }
 
 impl Moment {
     /// What is kept of a point.
     pub fn of(point: &Point) -> Self {
-        let two = |[p50, _, _, max]: [Reading; 4]| [p50, max].map(Reading::time);
+        let three = |[p50, _, p99, max]: [Reading; 4]| [p50, p99, max].map(Reading::time);
         let shown = moment::Moment::of(point);
         Self {
             from: point.from,
             to: point.to,
+            warm_up: point.warm_up,
+            scheduled: point.planned,
             ended: point.ended(),
-            response: two(shown.response),
-            service: two(shown.service),
+            ok: shown.ok,
+            response: three(shown.response),
+            service: three(shown.service),
+            bounded: shown.response.iter().any(|reading| reading.is_lower_bound()),
+            in_flight: point.in_flight,
+            backlog: point.backlog,
+            lag: point.generator_lag_p99,
+            worker_cpu: point.generator.worker_cpu,
+            host_busy: point.generator.host_busy,
         }
     }
 
     fn join(self, next: Self) -> Self {
         // `None` is less than every time.
-        let worse = |[a, b]: [Option<Nanos>; 2], [c, d]: [Option<Nanos>; 2]| [a.max(c), b.max(d)];
+        let worse = |one: [Option<Nanos>; 3], other: [Option<Nanos>; 3]| {
+            std::array::from_fn(|place| one[place].max(other[place]))
+        };
         Self {
             from: self.from,
             to: next.to,
+            warm_up: self.warm_up && next.warm_up,
+            scheduled: self.scheduled + next.scheduled,
             ended: self.ended + next.ended,
+            ok: self.ok + next.ok,
             response: worse(self.response, next.response),
             service: worse(self.service, next.service),
+            bounded: self.bounded || next.bounded,
+            in_flight: self.in_flight.max(next.in_flight),
+            backlog: self.backlog.max(next.backlog),
+            lag: self.lag.max(next.lag),
+            worker_cpu: greater(self.worker_cpu, next.worker_cpu),
+            host_busy: greater(self.host_busy, next.host_busy),
         }
+    }
+}
+
+/// The greater of two shares, of which either can be unknown.
+fn greater(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.max(other)),
+        (one, other) => one.or(other),
     }
 }
 
@@ -59,6 +105,7 @@ impl Moment {
 pub struct History {
     moments: Vec<Moment>,
     most: usize,
+    halvings: u32,
 }
 
 impl Default for History {
@@ -70,12 +117,13 @@ impl Default for History {
 impl History {
     /// A history of at most `most` moments, 2 or more.
     pub fn with_most(most: usize) -> Self {
-        Self { moments: Vec::new(), most: most.max(2) }
+        Self { moments: Vec::new(), most: most.max(2), halvings: 0 }
     }
 
     /// Adds what came next.
     pub fn push(&mut self, moment: Moment) {
         if self.moments.len() >= self.most {
+            self.halvings += 1;
             self.moments = self
                 .moments
                 .chunks(2)
@@ -88,6 +136,11 @@ impl History {
     /// All moments, oldest first.
     pub fn moments(&self) -> &[Moment] {
         &self.moments
+    }
+
+    /// How often two neighbouring moments became one, to make room.
+    pub fn halvings(&self) -> u32 {
+        self.halvings
     }
 
     /// The end of the last moment.
@@ -127,13 +180,14 @@ mod tests {
     use super::*;
 
     fn second(number: u64, ended: u64, max: u64) -> Moment {
-        let times = [Some(Nanos(1)), Some(Nanos(max))];
+        let times = [Some(Nanos(1)), None, Some(Nanos(max))];
         Moment {
             from: Nanos::from_secs(number),
             to: Nanos::from_secs(number + 1),
             ended,
             response: times,
             service: times,
+            ..Moment::default()
         }
     }
 
@@ -145,7 +199,7 @@ mod tests {
         }
         assert!(history.moments().len() <= 10);
         assert_eq!(history.moments().iter().map(|moment| moment.ended).sum::<u64>(), 3_000);
-        assert_eq!(history.moments()[0].response, [Some(Nanos(1)), Some(Nanos(99))]);
+        assert_eq!(history.moments()[0].response, [Some(Nanos(1)), None, Some(Nanos(99))]);
         assert!(history.moments().windows(2).all(|pair| pair[0].to == pair[1].from));
         assert_eq!(history.end(), Nanos::from_secs(1_000));
     }
@@ -156,9 +210,10 @@ mod tests {
         let of = |ok: u64| {
             Moment::of(&Point { by_outcome: [ok, 0, 0, 0, 0, 0], response: times, ..Point::default() })
         };
-        assert_eq!(of(199).response, [None, Some(Nanos(4))]);
-        assert_eq!(of(200).response, [Some(Nanos(1)), Some(Nanos(4))]);
-        assert_eq!(of(199).join(of(200)).response, [Some(Nanos(1)), Some(Nanos(4))]);
+        assert_eq!(of(199).response, [None, None, Some(Nanos(4))]);
+        assert_eq!(of(200).response, [Some(Nanos(1)), None, Some(Nanos(4))]);
+        assert_eq!(of(10_000).response, [1, 3, 4].map(|nanos| Some(Nanos(nanos))));
+        assert_eq!(of(199).join(of(200)).response, [Some(Nanos(1)), None, Some(Nanos(4))]);
     }
 
     #[test]

@@ -11,12 +11,19 @@ use knee_core::unit::Nanos;
 use knee_report::number::Unit;
 use knee_report::text::{interval_header, interval_line};
 
+use super::feed::Feed;
 use crate::problem::on_one_line;
 
-/// Writes the lines of a run until it has ended. Returns no warnings: they are among the lines.
-pub fn run(unit: Option<Unit>, events: &Receiver<Event>, mut say: impl FnMut(&str)) -> Vec<String> {
+/// Writes the lines of a run, and hands its events to `feed`, until it has ended. Returns no warnings: they are among the lines.
+pub fn run(
+    unit: Option<Unit>,
+    events: &Receiver<Event>,
+    feed: Option<&Feed>,
+    mut say: impl FnMut(&str),
+) -> Vec<String> {
     let mut measured_from = Nanos::ZERO;
     for event in events {
+        feed.inspect(|feed| feed.take(&event));
         let line = match event {
             Event::Started(head) => {
                 measured_from = head.measured_from;
@@ -33,10 +40,11 @@ pub fn run(unit: Option<Unit>, events: &Receiver<Event>, mut say: impl FnMut(&st
     Vec::new()
 }
 
-/// Collects the warnings of a run until it ends; shows nothing.
-pub fn warnings(events: &Receiver<Event>) -> Vec<String> {
+/// Collects the warnings of a run, and hands its events to `feed`, until it ends; shows nothing.
+pub fn warnings(events: &Receiver<Event>, feed: Option<&Feed>) -> Vec<String> {
     let mut warnings = Vec::new();
     for event in events {
+        feed.inspect(|feed| feed.take(&event));
         match event {
             Event::Warning(text) => warnings.push(text),
             Event::Ended => break,
@@ -61,7 +69,7 @@ mod tests {
         sender.send(Event::Stopping { interrupted: true }).unwrap();
         drop(sender);
         let mut out = String::new();
-        assert_eq!(run(None, &receiver, |line| out.extend([line, "\n"])), [""; 0]);
+        assert_eq!(run(None, &receiver, None, |line| out.extend([line, "\n"])), [""; 0]);
         insta::assert_snapshot!(out);
     }
 }

@@ -8,7 +8,6 @@ use std::io;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
-use knee_core::clock::MonotonicClock;
 use knee_core::event::Event;
 use knee_core::unit::Nanos;
 use knee_engine::control::{Control, Request};
@@ -28,10 +27,11 @@ pub(crate) mod synthetic;
 #[cfg(test)]
 mod tests;
 
+use super::feed::Feed;
 use screen::{Key, Screen};
 
 /// How the screen looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Most redraws a second; 1 or more.
     pub fps: u8,
@@ -39,19 +39,21 @@ pub struct Options {
     pub color: bool,
     /// Unit of times at first; one that fits when `None`.
     pub unit: Option<Unit>,
+    /// Where the live page is, if there is one: the screen covers the line that says so.
+    pub page: Option<String>,
 }
 
 /// Longest wait for a key before events are looked at. Twenty times a second costs nothing and
 /// keeps the screen from delaying the end of a run.
 const WAIT: Duration = Duration::from_millis(50);
 
-/// Shows a run until it has ended or the senders of `events` are gone. Returns the warnings that
-/// came meanwhile.
-pub fn run(options: Options, events: &Receiver<Event>, control: &Control) -> Vec<String> {
-    let mut screen = Screen::new(options.unit, options.color);
+/// Shows a run until it has ended or the senders of `events` are gone. Its events go into `feed`. Returns the warnings
+/// that came meanwhile.
+pub fn run(options: &Options, events: &Receiver<Event>, control: &Control, feed: Feed) -> Vec<String> {
+    let mut screen = Screen::new(options.unit, options.color, feed).with_page(options.page.clone());
     let shown = Terminal::open()
         .and_then(|mut terminal| show(options, &mut screen, events, control, &mut terminal.0));
-    let mut warnings = screen.into_warnings();
+    let mut warnings = screen.warnings();
     if let Err(error) = shown {
         warnings.push(format!("the live screen ended early: {error}"));
     }
@@ -79,20 +81,19 @@ impl Drop for Terminal {
 }
 
 fn show(
-    options: Options,
+    options: &Options,
     screen: &mut Screen,
     events: &Receiver<Event>,
     control: &Control,
     terminal: &mut DefaultTerminal,
 ) -> io::Result<()> {
-    let clock = MonotonicClock::start();
     let frame = Nanos(1_000_000_000 / u64::from(options.fps.max(1)));
     let mut next_frame = Nanos::ZERO;
     loop {
-        if !take_events(screen, events, clock.now()) {
+        if !take_events(screen, events) {
             return Ok(());
         }
-        let now = clock.now();
+        let now = screen.now();
         if screen.is_changed() || now >= next_frame {
             // An interval or a key is shown at once; the progress between them moves once a frame.
             terminal.draw(|frame| draw::frame(screen, frame, now))?;
@@ -105,11 +106,17 @@ fn show(
 }
 
 /// Takes every event there is. False when the run is over.
-fn take_events(screen: &mut Screen, events: &Receiver<Event>, now: Nanos) -> bool {
+fn take_events(screen: &mut Screen, events: &Receiver<Event>) -> bool {
     loop {
+        let now = screen.now();
         match events.try_recv() {
-            Ok(Event::Ended) | Err(TryRecvError::Disconnected) => return false,
-            Ok(event) => screen.handle(&event, now),
+            Ok(event) => {
+                screen.handle(&event, now);
+                if matches!(event, Event::Ended) {
+                    return false;
+                }
+            }
+            Err(TryRecvError::Disconnected) => return false,
             Err(TryRecvError::Empty) => return true,
         }
     }

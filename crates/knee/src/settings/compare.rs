@@ -14,7 +14,7 @@ use super::number::{span, span_above_zero, whole};
 use super::request;
 use crate::args::{
     AmountFlags, ArrivalKind, CalibrateArgs, CommandFlags, CompareArgs, ConnectionFlags, LoadFlags,
-    RequestFlags, SweepScriptFlags, TrialFlags, VerdictFlags,
+    RequestFlags, SweepScriptFlags, TrialFlags, VerdictFlags, WebFlags,
 };
 use crate::problem::Problem;
 use crate::store::Store;
@@ -289,6 +289,7 @@ pub fn refuse_misplaced(args: &CompareArgs, records: bool) -> Result<(), Problem
             || args.command != CommandFlags::default()
             || args.script.is_some()
             || args.script_flags != SweepScriptFlags::default()
+            || args.web != WebFlags::default()
             || requests;
         return refuse_if(
             loads,

@@ -41,3 +41,4 @@ mod study;
 
 mod sweep;
 mod tour;
+mod web;

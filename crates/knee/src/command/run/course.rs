@@ -359,7 +359,7 @@ impl Job<'_> {
         self.lines.detach(control);
         let run = run::run(head, load, &self.way, control, listeners);
         self.lines.attach(narrate);
-        let warnings = live.finish();
+        let warnings = live.finish(run.as_ref().ok());
         self.lines.release(narrate);
         for warning in warnings {
             narrate(&format!("warning: {warning}"));

@@ -14,9 +14,13 @@ use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Block, Chart, Dataset, GraphType, Paragraph, Sparkline, SparklineBar};
 
-use super::screen::Screen;
+use super::screen::Picture;
 use crate::live::figure::{clock, percent, rate, short, time_or_dash};
 use crate::live::history::Moment;
+
+/// Places of the times in a [`Moment`].
+const P50: usize = 0;
+const MAX: usize = 2;
 
 /// Which times a chart shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,12 +35,12 @@ pub enum Times {
 
 /// The rate as bars, newest at the right. They are stretched to the whole width, as the lines over
 /// time below them are.
-pub fn draw_rates(screen: &Screen, frame: &mut Frame, area: Rect) {
+pub fn draw_rates(picture: &Picture, frame: &mut Frame, area: Rect) {
     let block = Block::bordered();
     let count = usize::from(block.inner(area).width);
-    let (width, name) = screen.bar(count);
-    let bars = (screen.history.end().0.div_ceil(width.0) as usize).min(count);
-    let rates = screen.history.rates(width, bars);
+    let (width, name) = picture.bar(count);
+    let bars = (picture.run.history.end().0.div_ceil(width.0) as usize).min(count);
+    let rates = picture.run.history.rates(width, bars);
     let most = rates.iter().flatten().copied().fold(0.0, f64::max);
     let title = if most > 0.0 {
         format!(" Requests/s (bar {name}, top {}) ", short(most))
@@ -55,17 +59,18 @@ pub fn draw_rates(screen: &Screen, frame: &mut Frame, area: Rect) {
         .data(bars)
         .max(1_000)
         .absent_value_symbol(" ")
-        .style(screen.tone(Color::Cyan));
+        .style(picture.tone(Color::Cyan));
     frame.render_widget(sparkline, area);
 }
 
 /// The figures of the last interval, in a box.
-pub fn draw_figures(screen: &Screen, frame: &mut Frame, area: Rect) {
-    let title = screen
+pub fn draw_figures(picture: &Picture, frame: &mut Frame, area: Rect) {
+    let title = picture
+        .run
         .last
         .as_ref()
         .map_or_else(|| " Last interval ".to_owned(), |last| format!(" Last {} ", clock(tenths(last))));
-    frame.render_widget(Paragraph::new(figures(screen)).block(Block::bordered().title(title)), area);
+    frame.render_widget(Paragraph::new(figures(picture)).block(Block::bordered().title(title)), area);
 }
 
 /// The length of an interval to a tenth of a second: none ends to the nanosecond.
@@ -76,10 +81,12 @@ fn tenths(interval: &Point) -> Nanos {
 }
 
 /// The figures of the last interval.
-pub fn figures(screen: &Screen) -> Vec<Line<'static>> {
-    let Some(last) = &screen.last else { return vec![Line::from("the first interval is not complete yet")] };
+pub fn figures(picture: &Picture) -> Vec<Line<'static>> {
+    let Some(last) = &picture.run.last else {
+        return vec![Line::from("the first interval is not complete yet")];
+    };
     let row = |name: &str, times: [Reading; 4]| {
-        let [p50, _, p99, most] = times.map(|reading| time_or_dash(reading.time(), screen.unit));
+        let [p50, _, p99, most] = times.map(|reading| time_or_dash(reading.time(), picture.unit()));
         Line::from(format!("{name:<9}{p50:>9}{p99:>9}{most:>9}"))
     };
     let moment = knee_report::view::moment::Moment::of(last);
@@ -101,16 +108,16 @@ pub fn figures(screen: &Screen) -> Vec<Line<'static>> {
         Line::from(format!(
             "received {}/s, {} in total",
             number::bytes(per_second(last.bytes_received)),
-            number::bytes(screen.bytes as f64)
+            number::bytes(picture.run.bytes as f64)
         )),
     ]
 }
 
 /// Outcomes other than ok, status codes, and errors with their cause, so far.
-pub fn draw_answers(screen: &Screen, frame: &mut Frame, area: Rect) {
+pub fn draw_answers(picture: &Picture, frame: &mut Frame, area: Rect) {
     let block = Block::bordered().title(" Responses and errors so far ");
     let inner = block.inner(area);
-    let mut lines = answers(screen, usize::from(inner.width));
+    let mut lines = answers(picture, usize::from(inner.width));
     let room = usize::from(inner.height);
     if lines.len() > room && room > 0 {
         let more = lines.len() - (room - 1);
@@ -120,8 +127,8 @@ pub fn draw_answers(screen: &Screen, frame: &mut Frame, area: Rect) {
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
-fn answers(screen: &Screen, width: usize) -> Vec<Line<'static>> {
-    let ended = screen.ended();
+fn answers(picture: &Picture, width: usize) -> Vec<Line<'static>> {
+    let ended = picture.run.ended();
     let row = |name: String, count: u64, style: Style| {
         let count = number::count(count);
         let room = width.saturating_sub(count.chars().count() + 1);
@@ -130,29 +137,29 @@ fn answers(screen: &Screen, width: usize) -> Vec<Line<'static>> {
     };
     let mut lines = Vec::new();
     if ended > 0 {
-        let ok = screen.by_outcome[Outcome::Ok as usize];
+        let ok = picture.run.by_outcome[Outcome::Ok as usize];
         let share = ok as f64 / ended as f64;
         // Only all of them are 100 %.
         let share = if ok < ended && share > 0.995 { "over 99 %".to_owned() } else { percent(share) };
         lines.push(row(format!("ok, {share} of {}", number::count(ended)), ok, Style::new()));
     }
     for outcome in Outcome::ALL.into_iter().skip(1) {
-        let count = screen.by_outcome[outcome as usize];
+        let count = picture.run.by_outcome[outcome as usize];
         if count > 0 {
-            lines.push(row(outcome.name().replace('_', " "), count, screen.tone(Color::Red)));
+            lines.push(row(outcome.name().replace('_', " "), count, picture.tone(Color::Red)));
         }
     }
-    for (fault, count) in most_first(screen.faults.iter().map(|(fault, count)| (*fault, *count))) {
+    for (fault, count) in most_first(picture.run.faults.iter().map(|(fault, count)| (*fault, *count))) {
         let blame = fault.blame().name();
         let sentence = format!("{blame}: {}", fault.sentence());
         // The count and a blank must fit beside it.
         let fits = sentence.chars().count() + number::count(count).len() < width;
         let name = if fits { sentence } else { format!("{blame}: {}", fault.name().replace('_', " ")) };
-        lines.push(row(name, count, screen.tone(Color::Red)));
+        lines.push(row(name, count, picture.tone(Color::Red)));
     }
-    for (code, count) in most_first(screen.status.iter().map(|(code, count)| (*code, *count))) {
+    for (code, count) in most_first(picture.run.status.iter().map(|(code, count)| (*code, *count))) {
         let color = if code < 400 { Color::Green } else { Color::Red };
-        lines.push(row(format!("[{code}]"), count, screen.tone(color)));
+        lines.push(row(format!("[{code}]"), count, picture.tone(color)));
     }
     lines
 }
@@ -172,13 +179,13 @@ struct Curve {
 }
 
 /// Medians and maxima over time on a logarithmic axis.
-pub fn draw_times(screen: &Screen, frame: &mut Frame, area: Rect, which: Times) {
+pub fn draw_times(picture: &Picture, frame: &mut Frame, area: Rect, which: Times) {
     let count = usize::from(area.width.saturating_sub(10));
-    let (bar, _) = screen.bar(count.max(1));
-    let end = screen.history.end().as_secs_f64();
+    let (bar, _) = picture.bar(count.max(1));
+    let end = picture.run.history.end().as_secs_f64();
     let start = (end - bar.as_secs_f64() * count as f64).max(0.0);
-    let curves = curves(screen, which, start);
-    let title = times_title(screen, which, &curves);
+    let curves = curves(picture, which, start);
+    let title = times_title(picture, which, &curves);
     let values = curves.iter().flat_map(|curve| curve.points.iter().map(|(_, value)| *value));
     let (low, high) = values
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
@@ -194,7 +201,7 @@ pub fn draw_times(screen: &Screen, frame: &mut Frame, area: Rect, which: Times) 
             Dataset::default()
                 .marker(curve.marker)
                 .graph_type(GraphType::Line)
-                .style(screen.tone(curve.color))
+                .style(picture.tone(curve.color))
                 .data(&curve.points)
         })
         .collect();
@@ -206,10 +213,10 @@ pub fn draw_times(screen: &Screen, frame: &mut Frame, area: Rect, which: Times) 
     frame.render_widget(chart, area);
 }
 
-fn curves(screen: &Screen, which: Times, start: f64) -> Vec<Curve> {
-    let points = |times: fn(&Moment) -> [Option<Nanos>; 2], place: usize| {
+fn curves(picture: &Picture, which: Times, start: f64) -> Vec<Curve> {
+    let points = |times: fn(&Moment) -> [Option<Nanos>; 3], place: usize| {
         let middle = |moment: &Moment| f64::midpoint(moment.from.as_secs_f64(), moment.to.as_secs_f64());
-        let moments = screen.history.moments().iter();
+        let moments = picture.run.history.moments().iter();
         moments
             .filter(|moment| moment.to.as_secs_f64() > start)
             .filter_map(|moment| Some((middle(moment), times(moment)[place]?.0)))
@@ -222,18 +229,18 @@ fn curves(screen: &Screen, which: Times, start: f64) -> Vec<Curve> {
     let service = |place| points(|moment| moment.service, place);
     let mut curves = Vec::new();
     if which != Times::Service {
-        curves.push(curve("max", Color::Yellow, Marker::Braille, response(1)));
-        curves.push(curve("p50", Color::Green, Marker::Braille, response(0)));
+        curves.push(curve("max", Color::Yellow, Marker::Braille, response(MAX)));
+        curves.push(curve("p50", Color::Green, Marker::Braille, response(P50)));
     }
     if which != Times::Response {
-        curves.push(curve("max", Color::Magenta, Marker::Dot, service(1)));
-        curves.push(curve("p50", Color::Blue, Marker::Dot, service(0)));
+        curves.push(curve("max", Color::Magenta, Marker::Dot, service(MAX)));
+        curves.push(curve("p50", Color::Blue, Marker::Dot, service(P50)));
     }
     curves
 }
 
-fn times_title(screen: &Screen, which: Times, curves: &[Curve]) -> Line<'static> {
-    let legend = |curve: &Curve| Span::styled(format!("{} ", curve.name), screen.tone(curve.color));
+fn times_title(picture: &Picture, which: Times, curves: &[Curve]) -> Line<'static> {
+    let legend = |curve: &Curve| Span::styled(format!("{} ", curve.name), picture.tone(curve.color));
     let mut spans = Vec::new();
     for (place, curve) in curves.iter().enumerate() {
         if place % 2 == 0 {

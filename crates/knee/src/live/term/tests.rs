@@ -13,6 +13,7 @@ use ratatui::crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers}
 
 use super::screen::{Key, Screen};
 use super::{synthetic, take_input};
+use crate::live::feed::Feed;
 
 fn drawn(screen: &mut Screen, width: u16, height: u16, now: Nanos) -> TestBackend {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
@@ -26,7 +27,7 @@ fn picture(screen: &mut Screen, width: u16, height: u16, now: Nanos) -> String {
 
 /// A screen that has seen `seconds` of the made-up run, and the time at which it looks.
 fn after(seconds: u64) -> (Screen, Nanos) {
-    let mut screen = Screen::new(None, true);
+    let mut screen = Screen::new(None, true, Feed::default());
     for event in synthetic::events(seconds) {
         screen.handle(&event, Nanos::ZERO);
     }
@@ -59,14 +60,14 @@ fn no_size_is_too_small_and_no_moment_too_early() {
         for seconds in [0, 1, 12] {
             let (mut screen, now) = after(seconds);
             drawn(&mut screen, width, height, now);
-            drawn(&mut Screen::new(None, false), width, height, now);
+            drawn(&mut Screen::new(None, false, Feed::default()), width, height, now);
         }
     }
 }
 
 #[test]
 fn what_is_left_of_a_number_of_requests_is_estimated_from_the_pace() {
-    let mut screen = Screen::new(None, false);
+    let mut screen = Screen::new(None, false, Feed::default());
     let executor = Executor::Closed { vus: Curve::constant(50.0) };
     let head = synthetic::head_with(executor, Stop::Requests(10_000));
     screen.handle(&Event::Started(Arc::new(head)), Nanos::from_secs(7));
@@ -117,7 +118,7 @@ fn warnings_cannot_steer_the_terminal_and_are_handed_back() {
     screen.handle(&Event::Warning("the disk\u{1b}[2J is full".to_owned()), now);
     let text = picture(&mut screen, 80, 24, now);
     assert!(text.contains("warning: the disk\\x1b[2J is full"), "{text}");
-    assert_eq!(screen.into_warnings(), ["the disk\u{1b}[2J is full"]);
+    assert_eq!(screen.warnings(), ["the disk\u{1b}[2J is full"]);
 }
 
 #[test]
@@ -137,4 +138,12 @@ fn a_frame_is_due_when_something_changed() {
     assert!(!screen.is_changed());
     screen.press(Key::Redraw);
     assert!(screen.is_changed());
+}
+
+#[test]
+fn the_screen_says_where_the_live_page_is() {
+    let (screen, now) = after(3);
+    let mut screen = screen.with_page(Some("http://127.0.0.1:4711/?token=07".to_owned()));
+    let text = picture(&mut screen, 80, 24, now);
+    assert!(text.contains("Live page   http://127.0.0.1:4711/?token=07"), "{text}");
 }

@@ -1,0 +1,21 @@
+//! The flag of the live page, which every command has that sends load.
+//!
+//! As typed; `settings::web` says what it means.
+
+use clap::Args;
+
+/// The live page.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+#[command(next_help_heading = "Live page")]
+pub struct WebFlags {
+    /// Serve a page that shows the load live, on ADDR:PORT [default: 127.0.0.1 and a free port]; stderr has its URL
+    #[arg(
+        id = "web",
+        long = "web",
+        value_name = "ADDR:PORT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = ""
+    )]
+    pub address: Option<String>,
+}
