@@ -312,7 +312,7 @@ kind = "ladder"
              reset = \"stores\"\n[variants.stock]\n[workloads.list]\npath = \"/\"\n{}\n",
             study_toml(&one, "stock", Some(&change)).join("\n")
         );
-        let read = knee_study::definition::Definition::read(&study, "study.toml", &|_| true).unwrap();
+        let read = Definition::read(&study, "study.toml", &|_| true).unwrap();
         assert_eq!(read.variant("stock + index").unwrap().sql["db"], ["CREATE INDEX ON \"t\" (\"a\")"]);
         assert_eq!(read.design.pairs, [["stock".to_owned(), "stock + index".to_owned()]]);
         let advice = study_toml(&finding(advice(), "", Confidence::Strong), "stock", None).join("\n");
