@@ -24,7 +24,11 @@ pub(super) struct Lab {
 /// All labs by name: each folder of `labs/` that has a study, and re-tests a document.
 pub(super) fn labs(root: &Path) -> Result<Vec<Lab>> {
     let folders = folders(&root.join("labs"))?;
-    folders.iter().filter(|folder| has_study(folder) && is_of_document(folder)).map(|folder| lab(folder)).collect()
+    folders
+        .iter()
+        .filter(|folder| has_study(folder) && is_of_document(folder))
+        .map(|folder| lab(folder))
+        .collect()
 }
 
 /// Whether a lab re-tests a document, and is not a trial of the rules of knee with what they should find.

@@ -119,7 +119,8 @@ fn switches(
     switches
 }
 
-/// The values of a switch that are remedies, by the code of the finding. Which codes there are is known to whoever finds.
+/// The values of a switch that are remedies, by the code of the finding. The codes are not checked here:
+/// the crate of the findings knows them.
 fn remedies(
     raw: BTreeMap<Text, Spanned<Setting>>,
     switch: &str,
