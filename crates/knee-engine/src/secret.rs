@@ -32,7 +32,7 @@ pub fn shown_script(text: &str) -> String {
 /// user and password, and with secret query values masked. So are the parameters of a URL without a host. Everything
 /// else stays as it is written.
 pub fn endpoint(name: &str) -> String {
-    let Some(sign) = sign_of_host(name) else { return without_host(name) };
+    let Some(sign) = sign_of_host(name) else { return without_host(&without_user(name)) };
     let (scheme, rest) = name.split_at(sign);
     let (host, rest) = host_and_rest(rest);
     let (path, parameters) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
@@ -92,9 +92,8 @@ fn push_word(out: &mut String, word: &str) {
 /// Text in quotes: a URL, which can contain blanks, or text in which there can be URLs.
 fn push_quoted(out: &mut String, text: &str) {
     match start_of_url(text) {
-        Some(0) => out.push_str(&endpoint(text)),
+        Some(0) | None => out.push_str(&endpoint(text)),
         Some(_) => out.push_str(&in_text(text)),
-        None => out.push_str(&without_host(&without_user(text))),
     }
 }
 
@@ -104,11 +103,13 @@ fn start_of_url(text: &str) -> Option<usize> {
     Some(text[..sign_of_host(text)?].trim_end_matches(is_scheme).len())
 }
 
-/// A text without the user and the password before its host, if it is a URL without a scheme.
+/// A text without the user and the password before its host, if it is a URL without a scheme. What stands before it, such
+/// as a method, stays.
 fn without_user(text: &str) -> Cow<'_, str> {
     let (authority, rest) = text.split_at(text.find(['/', '?', '#']).unwrap_or(text.len()));
+    let (before, authority) = authority.split_at(authority.rfind(' ').map_or(0, |blank| blank + 1));
     match authority.rsplit_once('@') {
-        Some((user, host)) if user.contains(':') => format!("***@{host}{rest}").into(),
+        Some((user, host)) if user.contains(':') => format!("{before}***@{host}{rest}").into(),
         _ => text.into(),
     }
 }
@@ -368,6 +369,7 @@ mod tests {
         for (name, shown) in [
             ("GET http://ann:pw@host:80/a?token=abc&page=2", "GET http://host:80/a?token=***&page=2"),
             ("https://ann:p@w@host?api_key=abc", "https://host?api_key=***"),
+            ("GET ann:p@w@host/x?token=abc", "GET ***@host/x?token=***"),
             ("http://host/@ann?q=a@b#access_token=abc", "http://host/@ann?q=a@b#access_token=***"),
             ("http://host/users/${}", "http://host/users/${}"),
             ("http://h/?page=1;token=a;b&next=/y?code=c", "http://h/?page=1;token=***&next=/y?code=***"),

@@ -104,6 +104,8 @@ pub(crate) struct Table<'a> {
     /// Index scans per second, and rows that one fetches.
     pub index_scans: f64,
     pub rows_per_index_scan: f64,
+    /// The most entries that a scan of one of its indexes reads; rows that an index alone can answer are not fetched.
+    pub entries_per_index_scan: f64,
     /// Columns with the number of their distinct values, as far as statistics know it.
     pub columns: Vec<(&'a str, Option<f64>)>,
     pub indexes: Vec<IndexShape>,
@@ -143,7 +145,14 @@ pub(crate) fn table<'a>(server: &Watched<'a>, named: &str) -> Option<Table<'a>> 
     let (seq_scans, rows_per_seq_scan) = scans("table.seq_scans", "table.seq_rows");
     let (index_scans, rows_per_index_scan) = scans("table.index_scans", "table.index_rows");
     let indexes = server.texts("index.definition").filter(|(_, text)| !text.contains("-- invalid"));
-    let indexes = indexes.filter_map(|(_, text)| statement::read_index(text));
+    let indexes: Vec<(&str, IndexShape)> = indexes
+        .filter_map(|(label, text)| Some((label, statement::read_index(text)?)))
+        .filter(|(_, index)| index.table == name || is_same_table(&index.table, name))
+        .collect();
+    let entries = |index: &str| {
+        let scans = server.rise("index.scans", index).filter(|rise| rise.amount > 0.0)?;
+        Some(server.rise("index.rows_read", index)?.amount / scans.amount)
+    };
     Some(Table {
         name,
         live_rows,
@@ -151,9 +160,30 @@ pub(crate) fn table<'a>(server: &Watched<'a>, named: &str) -> Option<Table<'a>> 
         rows_per_seq_scan,
         index_scans,
         rows_per_index_scan,
+        entries_per_index_scan: indexes.iter().filter_map(|(label, _)| entries(label)).fold(0.0, f64::max),
         columns: columns(server.text("table.columns", name).unwrap_or(""), live_rows),
-        indexes: indexes.filter(|index| index.table == name || is_same_table(&index.table, name)).collect(),
+        indexes: indexes.into_iter().map(|(_, index)| index).collect(),
     })
+}
+
+/// A foreign key: rows of `table` refer to rows of `target` by `columns`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ForeignKey<'a> {
+    pub table: &'a str,
+    pub columns: Vec<&'a str>,
+    pub target: &'a str,
+}
+
+/// All foreign keys of a server that are known.
+pub(crate) fn foreign_keys<'a>(server: &Watched<'a>) -> Vec<ForeignKey<'a>> {
+    let of_table = |(table, text): (&'a str, &'a str)| {
+        text.lines().filter_map(move |line| {
+            let mut parts = line.split('\t');
+            let columns = parts.next().filter(|columns| !columns.is_empty())?.split(',').collect();
+            Some(ForeignKey { table, columns, target: parts.next()? })
+        })
+    };
+    server.texts("table.foreign_keys").flat_map(of_table).collect()
 }
 
 fn is_same_table(named: &str, label: &str) -> bool {

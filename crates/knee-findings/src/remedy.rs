@@ -17,6 +17,13 @@ pub enum Remedy {
         /// Its columns in order, with `DESC` or `NULLS LAST` behind the name where the order needs it.
         columns: Vec<String>,
     },
+    /// An index of trigrams, for patterns that begin with anything. Names are as the database has them, unquoted.
+    Trigrams {
+        /// The table, with its schema if known.
+        table: String,
+        /// Its column.
+        column: String,
+    },
     /// New statistics of a table. Its name is as the database has it, unquoted.
     Analyze {
         /// The table, with its schema if known.
@@ -82,6 +89,11 @@ impl Remedy {
                 let columns: Vec<String> = columns.iter().map(|column| quoted_column(column)).collect();
                 Some(format!("CREATE INDEX ON {} ({})", quoted_table(table), columns.join(", ")))
             }
+            Self::Trigrams { table, column } => Some(format!(
+                "CREATE EXTENSION IF NOT EXISTS pg_trgm; CREATE INDEX ON {} USING gin ({} gin_trgm_ops)",
+                quoted_table(table),
+                quoted(column)
+            )),
             Self::Analyze { table } => Some(format!("ANALYZE {}", quoted_table(table))),
             _ => None,
         }
@@ -90,7 +102,9 @@ impl Remedy {
     /// The change, if it says exactly what to do. A value of several words is a phrase for people.
     pub fn change(&self) -> Option<Change> {
         match self {
-            Self::Index { .. } | Self::Analyze { .. } => self.sql().map(Change::Statement),
+            Self::Index { .. } | Self::Trigrams { .. } | Self::Analyze { .. } => {
+                self.sql().map(Change::Statement)
+            }
             Self::Setting { of, name, value } if of == "PostgreSQL" && is_exact(value) => {
                 Some(Change::Setting { name: name.clone(), value: value.clone() })
             }
@@ -104,7 +118,7 @@ impl Remedy {
     /// Its short name, as variants with the remedy are called: `index`, `work_mem`.
     pub fn name(&self) -> &str {
         match self {
-            Self::Index { .. } => "index",
+            Self::Index { .. } | Self::Trigrams { .. } => "index",
             Self::Analyze { .. } => "analyze",
             Self::Setting { name, .. } | Self::Environment { name, .. } => name,
             Self::Advice { .. } => "change",
@@ -117,6 +131,9 @@ impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Index { table, columns } => write!(f, "an index on {table} ({})", columns.join(", ")),
+            Self::Trigrams { table, column } => {
+                write!(f, "an index of trigrams on {table} ({column}), with the extension pg_trgm")
+            }
             Self::Analyze { table } => {
                 write!(f, "run ANALYZE {table} after loading it, and let autovacuum run")
             }

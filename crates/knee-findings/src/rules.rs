@@ -28,6 +28,7 @@ mod periodic_pauses;
 mod pool_exhausted;
 mod rate_limit;
 mod redis_command;
+mod redis_connections;
 mod redis_evictions;
 mod redis_round_trips;
 mod redis_thread;
@@ -76,6 +77,7 @@ pub const RULES: &[Rule] = &[
     replica_behind::RULE,
     redis_command::RULE,
     redis_round_trips::RULE,
+    redis_connections::RULE,
     redis_evictions::RULE,
     redis_thread::RULE,
     sqlite_writer::RULE,

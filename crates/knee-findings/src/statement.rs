@@ -17,6 +17,8 @@ pub(crate) struct Statement {
     pub equals: Vec<Column>,
     /// Columns compared with a value for order.
     pub ranges: Vec<Column>,
+    /// Columns compared with a pattern: `LIKE`, `ILIKE`, regular expressions.
+    pub patterns: Vec<Column>,
     /// The outermost `ORDER BY`; empty if it has an expression.
     pub order: Vec<Ordered>,
     /// Whether it limits its rows.
@@ -71,8 +73,10 @@ impl Ordered {
 pub(crate) struct IndexShape {
     /// The table, as the statement names it.
     pub table: String,
-    /// Its columns; ends before the first expression.
+    /// Its columns; ends before the first expression, or behind the first operator class.
     pub columns: Vec<Ordered>,
+    /// Its method in small letters: `btree`, `gin`.
+    pub method: String,
     /// Whether it holds only some rows.
     pub partial: bool,
 }
@@ -148,14 +152,16 @@ pub(crate) fn read_index(text: &str) -> Option<IndexShape> {
         place += 1;
     }
     let (table, mut place) = name(&tokens, place)?;
+    let mut method = "btree".to_owned();
     if word(&tokens, place) == Some("using") {
+        word(&tokens, place + 1)?.clone_into(&mut method);
         place += 2;
     }
     if !is_sign(&tokens, place, "(") {
         return None;
     }
     let (columns, _) = ordered_list(&tokens, place + 1, &BTreeMap::new());
-    Some(IndexShape { table, columns, partial: find("where").is_some() })
+    Some(IndexShape { table, columns, method, partial: find("where").is_some() })
 }
 
 fn tokens(text: &str) -> Vec<Token> {
@@ -322,6 +328,9 @@ fn conditions(tokens: &[Token], aliases: &BTreeMap<String, String>, statement: &
                 let list = if comparison == "in" { &mut statement.equals } else { &mut statement.ranges };
                 add(list, column_before(tokens, before, aliases).filter(|_| before == place));
             }
+            Some("like" | "ilike") if inside => {
+                add(&mut statement.patterns, column_before(tokens, place, aliases));
+            }
             _ => {}
         }
         let Some(Token::Sign(sign)) = tokens.get(place).filter(|_| inside) else { continue };
@@ -336,6 +345,7 @@ fn conditions(tokens: &[Token], aliases: &BTreeMap<String, String>, statement: &
             "<" | ">" | "<=" | ">=" if with_value => {
                 add(&mut statement.ranges, column_before(tokens, place, aliases));
             }
+            "~" | "~~" => add(&mut statement.patterns, column_before(tokens, place, aliases)),
             _ => {}
         }
     }

@@ -271,6 +271,17 @@ impl Scene {
         self.points(source, name, label, SeriesKind::Counter, points.collect());
     }
 
+    /// Adds or replaces a counter that rises by this much in each second.
+    pub(crate) fn stepped(&mut self, source: usize, name: &str, label: &str, rise: impl Fn(u64) -> f64) {
+        let mut points = vec![(Nanos::ZERO, 100.0)];
+        let mut level = 100.0;
+        for second in 0..self.seconds {
+            level += rise(second);
+            points.push((Nanos::from_secs(second + 1), level));
+        }
+        self.points(source, name, label, SeriesKind::Counter, points);
+    }
+
     /// Adds or replaces a gauge that stays at this level.
     pub(crate) fn gauge(&mut self, source: usize, name: &str, label: &str, level: f64) {
         let points = (0..=self.seconds).map(|second| (Nanos::from_secs(second), level));

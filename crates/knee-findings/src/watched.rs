@@ -96,6 +96,19 @@ impl<'a> Watched<'a> {
         self.rise(name, label)?.per_second()
     }
 
+    /// How much the counters of this name rose between two moments, all labels together: by the readings nearest to
+    /// both. `None` if there are no two readings.
+    pub(crate) fn within(&self, name: &str, from: Nanos, to: Nanos) -> Option<f64> {
+        let rises = self.labelled(name).filter_map(|series| {
+            let level = |at: Nanos| {
+                let distance = |(moment, _): &&(Nanos, f64)| moment.max(&at).since(*moment.min(&at));
+                series.points.iter().min_by_key(distance).map(|(_, level)| *level)
+            };
+            Some((level(to)? - level(from)?).max(0.0)).filter(|rise| rise.is_finite())
+        });
+        rises.reduce(|sum, rise| sum + rise)
+    }
+
     /// The labels of this name with the rises of their counters, the largest first.
     pub(crate) fn rises(&self, name: &str) -> Vec<(&'a str, Rise)> {
         let mut rises: Vec<_> = self

@@ -4,7 +4,8 @@
 //! understands the texts, [`cgroup`] finds the limits. Never reads arguments or variables of a process: they contain secrets.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use knee_core::observation::FigureUnit;
@@ -192,6 +193,7 @@ impl Process {
             levels.descriptors = Some(levels.descriptors.unwrap_or(0.0) + open);
             levels.descriptors_share = levels.descriptors_share.max(share);
         }
+        levels.outputs.extend([1, 2].iter().filter_map(|stream| output(&folder, *stream)));
         figures.text("process.command", pid.to_string(), label(&stat.name));
         Some((stat.started, counts.map(|count| count.unwrap_or(0.0))))
     }
@@ -250,6 +252,8 @@ struct Levels {
     threads: f64,
     states: BTreeMap<&'static str, f64>,
     waiting: BTreeMap<String, f64>,
+    /// Sizes of the files behind stdout and stderr, by device and number; processes can share one.
+    outputs: BTreeMap<(u64, u64), u64>,
 }
 
 impl Levels {
@@ -270,7 +274,17 @@ impl Levels {
         for (function, threads) in &self.waiting {
             figures.put("process.threads.waiting", function, Count, Gauge, *threads);
         }
+        if !self.outputs.is_empty() {
+            let bytes = self.outputs.values().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
+            figures.counter("process.output_bytes", Bytes, bytes as f64);
+        }
     }
+}
+
+/// The file behind stdout (1) or stderr (2) of a process, and its size; `None` for pipes, terminals and devices.
+fn output(folder: &str, stream: u8) -> Option<((u64, u64), u64)> {
+    let file = fs::metadata(format!("{folder}/fd/{stream}")).ok().filter(Metadata::is_file)?;
+    Some(((file.dev(), file.ino()), file.len()))
 }
 
 fn read_threads(pid: u32, threads: &mut BTreeMap<(u32, u32), Thread>, levels: &mut Levels) {
@@ -380,6 +394,33 @@ mod tests {
         shell.wait().unwrap();
         let error = process.read(Nanos::ZERO, Depth::Whole, &mut Figures::default()).unwrap_err();
         assert_eq!(error.to_string(), "there is no such process");
+    }
+
+    #[test]
+    fn bytes_are_counted_that_a_process_writes_to_the_file_behind_its_output() {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let (out, errors) = (log.reopen().unwrap(), log.reopen().unwrap());
+        let mut shell = Command::new("sh")
+            .args(["-c", "echo twelve bytes; exec sleep 100"])
+            .stdout(out)
+            .stderr(errors)
+            .spawn()
+            .unwrap();
+        let written = || log.as_file().metadata().unwrap().len();
+        while written() < 13 {
+            std::thread::yield_now();
+        }
+        let mut process = Process::new(shell.id());
+        process.connect().unwrap();
+        let mut figures = Figures::default();
+        process.read(Nanos::ZERO, Depth::Whole, &mut figures).unwrap();
+        assert_eq!(
+            figures.value("process.output_bytes", ""),
+            Some(13.0),
+            "a file that both share counts once"
+        );
+        shell.kill().unwrap();
+        shell.wait().unwrap();
     }
 
     #[test]

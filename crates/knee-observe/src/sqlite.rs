@@ -19,7 +19,7 @@ mod parse;
 use parse::{FileId, Held};
 
 /// Pace of looks at the locks.
-const LOOK_PACE: Duration = Duration::from_millis(100);
+const LOOK_PACE: Duration = Duration::from_millis(50);
 
 /// A database.
 pub(crate) struct Sqlite {

@@ -1,5 +1,5 @@
 // The request mixes of the trial: WORK names one. RATE is in arrivals per second; VUS are users who pause for PAUSE
-// seconds after each response; RAMP are users whose number grows from a quarter to all. DURATION is the whole time.
+// seconds after each response; RAMP are users whose number grows from one to all. DURATION is the whole time.
 import http from 'k6/http';
 import { check, sleep } from 'k6';
 import exec from 'k6/execution';
@@ -15,8 +15,8 @@ function scenario() {
   }
   if (__ENV.RAMP) {
     const users = Number(__ENV.RAMP);
-    const stages = [{ duration: '2s', target: users / 4 }, { duration: `${parseInt(duration, 10) - 2}s`, target: users }];
-    return { executor: 'ramping-vus', startVUs: users / 4, stages, gracefulRampDown: '5s' };
+    const stages = [{ duration: '2s', target: 1 }, { duration: `${parseInt(duration, 10) - 2}s`, target: users }];
+    return { executor: 'ramping-vus', startVUs: 1, stages, gracefulRampDown: '5s' };
   }
   return { executor: 'constant-vus', vus: Number(__ENV.VUS || 10), duration };
 }

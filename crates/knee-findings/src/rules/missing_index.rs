@@ -1,23 +1,25 @@
 //! A statement that reads a large table from end to end for few rows, and has no index for its condition.
 //!
 //! Needs the statements of a PostgreSQL server. Proposes an index of one table: columns compared for equality, the most
-//! selective first, then a range or the order. Does not weigh what the index costs writes.
+//! selective first, then a range or the order; trigrams for a pattern; the columns of a foreign key for a deletion. Does
+//! not weigh what the index costs writes.
 
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
 use crate::figure::{number, percent, seconds};
 use crate::finding::{Gain, Remedy, Signal, Unit};
 use crate::plan;
-use crate::query::{self, Query, Table};
+use crate::query::{self, ForeignKey, Query, Table};
+use crate::statement::IndexShape;
 use crate::watched::Watched;
 
 pub(super) const RULE: Rule = Rule {
     code: "missing_index",
     finds: "a statement that scans a large table because no index fits its condition",
     needs: "a PostgreSQL server with pg_stat_statements",
-    limits: "a statement with 10 % of the execution time reads 100 blocks per call and 50 per row; the table has sequential scans of 10,000 rows each, at least half as many as the statement has calls; the plan keeps 5 % of the rows at most. No index begins with a compared column",
+    limits: "a statement with 10 % of the execution time reads 100 blocks per call and 50 per row; the table has sequential scans of 10,000 rows each, at least half as many as the statement has calls; the plan keeps 5 % of the rows at most. No index begins with a compared column; for a pattern, no index of trigrams does. For a deletion or an update of keys, the table is one that refers to the changed one, and no index begins with its foreign key",
     source: "10,000 rows are PgHero's bar for a sequential scan that matters; 5 % is where planners prefer an index.",
-    cause: "Each call reads the whole table to return a few rows, so its time grows with the table.",
+    cause: "Each call reads the whole table to return a few rows, so its time grows with the table. A pattern with a leading wildcard cannot use an ordinary index; a deletion looks for rows that refer to the deleted one.",
     remedy: "Create the index (CONCURRENTLY on a live database), run the load again and compare.",
     explains: &["count_per_request", "cache_miss"],
     check,
@@ -33,70 +35,127 @@ const SELECTIVITY: f64 = 0.05;
 fn check(evidence: &Evidence<'_>) -> Checked {
     let mut drafts = Vec::new();
     for (server, queries) in query::servers(evidence)? {
-        let candidates =
-            query::heavy(&queries).filter(|query| query.blocks >= BLOCKS && !query.statement.either);
-        for query in candidates {
-            drafts.extend(
-                query.statement.tables.iter().find_map(|named| scanned(evidence, &server, query, named)),
-            );
+        let keys = query::foreign_keys(&server);
+        for query in query::heavy(&queries).filter(|query| query.blocks >= BLOCKS) {
+            let named = || query.statement.tables.iter().filter(|_| !query.statement.either);
+            let searched = named().find_map(|named| searched(evidence, &server, query, named));
+            drafts.extend(searched.or_else(|| referring(evidence, &server, query, &keys)));
         }
     }
     Ok(drafts)
 }
 
-fn scanned(evidence: &Evidence<'_>, server: &Watched<'_>, query: &Query<'_>, named: &str) -> Option<Draft> {
+/// A table that the statement searches without an index.
+fn searched(evidence: &Evidence<'_>, server: &Watched<'_>, query: &Query<'_>, named: &str) -> Option<Draft> {
     let table = query::table(server, named)?;
-    let columns = columns(query, &table, named)?;
+    let (remedy, first) = remedy(query, &table, named)?;
+    let statement = format!(
+        "a statement scans {} ({} rows) for {} rows, {} of the database's time; no index begins with {first}",
+        table.name,
+        number(table.live_rows),
+        number(query.rows),
+        percent(query.time_share),
+    );
+    let kept = kept(server, query, &table);
+    draft(evidence, server, query, &table, kept, statement, remedy)
+}
+
+/// A table that refers to the one from which the statement deletes, and has no index to find the rows that do.
+fn referring(
+    evidence: &Evidence<'_>,
+    server: &Watched<'_>,
+    query: &Query<'_>,
+    keys: &[ForeignKey<'_>],
+) -> Option<Draft> {
+    if !matches!(query.statement.verb.as_str(), "delete" | "update") {
+        return None;
+    }
+    let changed = query::table(server, query.statement.tables.first()?)?;
+    let without_index = |key: &&ForeignKey<'_>| {
+        let begins = |index: &IndexShape| {
+            !index.partial
+                && key.columns.iter().zip(&index.columns).all(|(one, other)| *one == other.column.name)
+        };
+        let of_table = query::table(server, key.table);
+        key.target == changed.name && of_table.is_some_and(|table| !table.indexes.iter().any(begins))
+    };
+    keys.iter().filter(without_index).find_map(|key| {
+        let table = query::table(server, key.table)?;
+        let statement = format!(
+            "each {} of {} scans {} ({} rows) for rows that refer to it, {} of the database's time; no index begins with {}",
+            query.statement.verb,
+            changed.name,
+            table.name,
+            number(table.live_rows),
+            percent(query.time_share),
+            key.columns.first()?
+        );
+        let columns = key.columns.iter().map(|column| (*column).to_owned()).collect();
+        let remedy = Remedy::Index { table: table.name.to_owned(), columns };
+        draft(evidence, server, query, &table, None, statement, remedy)
+    })
+}
+
+/// The finding, if two signals show the scan. One alone is ordinary: a report over a whole table reads many blocks, too.
+fn draft(
+    evidence: &Evidence<'_>,
+    server: &Watched<'_>,
+    query: &Query<'_>,
+    table: &Table<'_>,
+    kept: Option<f64>,
+    statement: String,
+    remedy: Remedy,
+) -> Option<Draft> {
     let scans =
         Some(table.rows_per_seq_scan).filter(|_| table.seq_scans >= SCANS_PER_CALL * query.per_second);
+    let per_row = Some(query.blocks_per_row());
+    let rows = format!("rows per sequential scan of {}", table.name);
     let signals: Vec<Signal> = [
         Signal::at_least(
             "blocks read per row returned",
             Unit::Count,
-            Some(query.blocks_per_row()),
+            per_row,
             BLOCKS_PER_ROW,
             "pg_stat_statements",
         ),
-        Signal::at_least(
-            format!("rows per sequential scan of {}", table.name),
-            Unit::Count,
-            scans,
-            ROWS,
-            "pg_stat_user_tables",
-        ),
-        Signal::at_most(
-            "share of the rows that the plan keeps",
-            Unit::Share,
-            kept(server, query, &table),
-            SELECTIVITY,
-            "EXPLAIN",
-        ),
+        Signal::at_least(rows, Unit::Count, scans, ROWS, "pg_stat_user_tables"),
+        Signal::at_most("share of the rows that the plan keeps", Unit::Share, kept, SELECTIVITY, "EXPLAIN"),
     ]
     .into_iter()
     .flatten()
     .collect();
-    // One signal alone is ordinary: a report over a whole table reads many blocks, too.
-    if signals.len() < 2 {
-        return None;
-    }
-    Some(Draft {
+    (signals.len() >= 2).then(|| Draft {
         subject: query.subject(server),
-        statement: format!(
-            "a statement scans {} ({} rows) for {} rows, {} of the database's time; no index begins with {}",
-            table.name,
-            number(table.live_rows),
-            number(query.rows),
-            percent(query.time_share),
-            columns[0]
-        ),
+        statement,
         signals,
-        remedy: Remedy::Index { table: table.name.to_owned(), columns },
+        remedy,
         gain: Gain::saves(
             evidence.response_mean(),
             Some(query.seconds_per_request()),
             format!("the statement takes {} per request", seconds(query.seconds_per_request())),
         ),
     })
+}
+
+/// The index that the statement needs, and its first column.
+fn remedy(query: &Query<'_>, table: &Table<'_>, named: &str) -> Option<(Remedy, String)> {
+    let of_pattern = || {
+        let of_table = |of: &Option<String>| of.as_ref().is_none_or(|of| of == named);
+        let mut patterns = query.statement.patterns.iter();
+        let column = &patterns.find(|column| of_table(&column.table) && table.has(&column.name))?.name;
+        let has = |index: &IndexShape| {
+            let begins = index.columns.first().is_some_and(|first| first.column.name == *column);
+            begins && matches!(index.method.as_str(), "gin" | "gist")
+        };
+        let remedy = Remedy::Trigrams { table: table.name.to_owned(), column: column.clone() };
+        (!table.indexes.iter().any(has)).then(|| (remedy, column.clone()))
+    };
+    let of_values = || {
+        let columns = columns(query, table, named)?;
+        let first = columns.first()?.clone();
+        Some((Remedy::Index { table: table.name.to_owned(), columns }, first))
+    };
+    of_values().or_else(of_pattern)
 }
 
 /// The columns of the index; `None` if there is nothing to search by, or if an index begins with such a column.
@@ -118,7 +177,7 @@ fn columns(query: &Query<'_>, table: &Table<'_>, named: &str) -> Option<Vec<Stri
     }
     let searched =
         |name: &str| statement.equals.iter().chain(&statement.ranges).any(|column| column.name == name);
-    let fits = |index: &crate::statement::IndexShape| {
+    let fits = |index: &IndexShape| {
         !index.partial && index.columns.first().is_some_and(|first| searched(&first.column.name))
     };
     (!table.indexes.iter().any(fits)).then_some(columns)
@@ -167,6 +226,48 @@ mod tests {
         scene.text(0, "statement.plan", "2", r#"[{"Plan": {"Node Type": "Limit", "Plan Rows": 20, "Plans": [
             {"Node Type": "Seq Scan", "Relation Name": "products", "Plan Rows": 250, "Filter": "(shop = $1)"}]}}]"#);
         assert_eq!(scene.found("missing_index").unwrap().confidence, Confidence::Strong);
+    }
+
+    #[test]
+    fn a_search_for_a_pattern_needs_trigrams_and_an_ordinary_index_does_not_help_it() {
+        let mut scene = scanning("SELECT id FROM products WHERE name ILIKE $1 LIMIT 20");
+        scene.text(0, "index.definition", "public.n", "CREATE INDEX n ON public.products USING btree (name)");
+        let finding = scene.found("missing_index").unwrap();
+        let (table, column) = ("public.products".to_owned(), "name".to_owned());
+        assert_eq!(finding.remedy, Remedy::Trigrams { table, column });
+        let trigrams = "CREATE INDEX t ON public.products USING gin (name gin_trgm_ops)";
+        scene.text(0, "index.definition", "public.t", trigrams);
+        assert_eq!(scene.found("missing_index"), None);
+    }
+
+    #[test]
+    fn a_deletion_that_scans_a_referring_table_needs_an_index_on_its_foreign_key() {
+        let mut scene = scanning("DELETE FROM shops WHERE id = $1");
+        scene.table(0, "public.shops", 3_000.0, [0.0, 0.0], [200.0, 200.0]);
+        scene.text(0, "table.columns", "public.shops", "id\tbigint\t-1\t0");
+        scene.text(
+            0,
+            "index.definition",
+            "public.s",
+            "CREATE UNIQUE INDEX s ON public.shops USING btree (id)",
+        );
+        assert_eq!(scene.found("missing_index"), None, "no table is known to refer to it");
+        scene.text(0, "table.foreign_keys", "public.products", "shop\tpublic.shops\tid");
+        let finding = scene.found("missing_index").unwrap();
+        let (table, columns) = ("public.products".to_owned(), vec!["shop".to_owned()]);
+        assert_eq!(finding.remedy, Remedy::Index { table, columns });
+        assert!(
+            finding.statement.contains("each delete of public.shops scans public.products"),
+            "{}",
+            finding.statement
+        );
+        scene.text(
+            0,
+            "index.definition",
+            "public.k",
+            "CREATE INDEX k ON public.products USING btree (shop, id)",
+        );
+        assert_eq!(scene.found("missing_index"), None);
     }
 
     #[test]

@@ -6,14 +6,15 @@ use knee_core::observation::SourceKind;
 
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
-use crate::figure::percent;
-use crate::finding::{Remedy, Signal, Subject, SubjectKind, Unit};
+use crate::figure::{percent, seconds};
+use crate::finding::{Gain, Remedy, Signal, Subject, SubjectKind, Unit};
+use crate::watched::Watched;
 
 pub(super) const RULE: Rule = Rule {
     code: "sqlite_writer",
-    finds: "writers that queue for the write lock of SQLite",
+    finds: "writers that queue for the write lock of SQLite, or hold it while the disk flushes",
     needs: "a SQLite file",
-    limits: "the write lock is held in 60 % of the samples; the CPUs are busy to 70 % at most; a disk is busy 30 % of the time; a process waits in the kernel for a lock in 5 % of the samples",
+    limits: "the write lock is held in 60 % of the samples; the CPUs are busy to 70 % at most; a disk is busy 30 % of the time; a process waits in the kernel for a lock in 5 % of the samples. Or, with a lock that is held less: it is held for 30 % of the mean response time per response, in 5 samples at least; a disk flushes once for every second response; a disk is busy 30 % of the time. Two of the latter, or nothing",
     source: "One lock is one server: at 60 % of its time, requests wait longer for it than they hold it (M/M/1).",
     cause: "SQLite has one writer at a time. Each transaction flushes (synchronous=FULL), or stays open while the service does something else; a rollback journal also keeps readers out.",
     remedy: "Use journal_mode=WAL with synchronous=NORMAL, put several changes into a transaction, keep transactions short.",
@@ -25,79 +26,119 @@ const HELD: f64 = 0.6;
 const BUSY: f64 = 0.7;
 const DISK: f64 = 0.3;
 const WAITING: f64 = 0.05;
-/// Fewest samples.
+/// Fewest samples, and fewest with the lock held for a share of the response time.
 const SAMPLES_MIN: f64 = 50.0;
+const HELD_MIN: f64 = 5.0;
+/// Share of the response time in which the request holds the lock.
+const OF_RESPONSE: f64 = 0.3;
+/// Flushes of a disk per response.
+const FLUSHES: f64 = 0.5;
 
 fn check(evidence: &Evidence<'_>) -> Checked {
+    let files = evidence.needed(SourceKind::Sqlite)?;
+    Ok(files
+        .iter()
+        .filter_map(|file| queueing(evidence, file).or_else(|| flushing(evidence, file)))
+        .collect())
+}
+
+/// The share of the samples in which a transaction that writes holds its lock; `None` with too few samples.
+fn held(file: &Watched<'_>) -> Option<f64> {
+    let locks = ["write", "reserved", "exclusive"];
+    locks.iter().filter_map(|lock| share(file, "sqlite.lock.held", lock)).reduce(f64::max)
+}
+
+fn share(file: &Watched<'_>, name: &str, label: &str) -> Option<f64> {
+    let samples = file.rise("sqlite.lock.samples", "").filter(|rise| rise.amount >= SAMPLES_MIN)?;
+    Some(file.rise(name, label)?.amount / samples.amount)
+}
+
+/// A disk that is busy, and the limit for it.
+fn busy_disk(evidence: &Evidence<'_>) -> Option<Signal> {
     let hosts = evidence.sources(SourceKind::Host);
-    let disk = hosts.first().and_then(|host| host.rises("host.disk.busy").first()?.1.per_second());
-    let mut drafts = Vec::new();
-    for file in evidence.needed(SourceKind::Sqlite)? {
-        let samples = file.rise("sqlite.lock.samples", "").filter(|rise| rise.amount >= SAMPLES_MIN);
-        let share = |name: &str, label: &str| Some(file.rise(name, label)?.amount / samples?.amount);
-        let held = ["write", "reserved", "exclusive"]
-            .iter()
-            .filter_map(|lock| share("sqlite.lock.held", lock))
-            .reduce(f64::max);
-        let Some(first) = Signal::at_least(
-            "share of samples with the write lock held",
+    let busy = hosts.first().and_then(|host| host.rises("host.disk.busy").first()?.1.per_second());
+    Signal::at_least("share of the time in which a disk is busy", Unit::Share, busy, DISK, "/proc/diskstats")
+}
+
+/// Requests that wait for the lock.
+fn queueing(evidence: &Evidence<'_>, file: &Watched<'_>) -> Option<Draft> {
+    let held = held(file);
+    let first = Signal::at_least(
+        "share of samples with the write lock held",
+        Unit::Share,
+        held,
+        HELD,
+        "/proc/locks",
+    )?;
+    let waiting = share(file, "sqlite.lock.waiting", "");
+    let busy = evidence.host_busy();
+    let signals = [
+        Some(first),
+        Signal::at_most("share of the CPUs that is busy", Unit::Share, busy, BUSY, "the machine"),
+        busy_disk(evidence),
+        Signal::at_least(
+            "share of samples with a process that waits",
             Unit::Share,
-            held,
-            HELD,
-            "/proc/locks",
-        ) else {
-            continue;
-        };
-        let signals = [
-            Some(first),
-            Signal::at_most(
-                "share of the CPUs that is busy",
-                Unit::Share,
-                evidence.host_busy(),
-                BUSY,
-                "the machine",
-            ),
-            Signal::at_least(
-                "share of the time in which a disk is busy",
-                Unit::Share,
-                disk,
-                DISK,
-                "/proc/diskstats",
-            ),
-            Signal::at_least(
-                "share of samples with a process that waits",
-                Unit::Share,
-                share("sqlite.lock.waiting", ""),
-                WAITING,
-                "/proc/locks: waiting",
-            ),
-        ];
-        let rollback = file.text("setting", "journal_mode") == Some("rollback");
-        let remedy = if rollback {
-            Remedy::setting("SQLite", "journal_mode", "WAL, with synchronous=NORMAL")
-        } else {
-            Remedy::advice(
-                "use synchronous=NORMAL, put several changes into a transaction, and keep transactions short",
-            )
-        };
-        drafts.push(Draft {
-            subject: Subject::of(SubjectKind::Resource, file.name(), None),
-            statement: format!(
-                "the write lock of {} is held {} of the time",
-                file.source.name,
-                percent(held.unwrap_or(0.0))
-            ),
-            signals: signals.into_iter().flatten().collect(),
-            remedy,
-            gain: None,
-        });
+            waiting,
+            WAITING,
+            "/proc/locks: waiting",
+        ),
+    ];
+    let share = percent(held.unwrap_or(0.0));
+    Some(Draft {
+        subject: Subject::of(SubjectKind::Resource, file.name(), None),
+        statement: format!("the write lock of {} is held {share} of the time", file.source.name),
+        signals: signals.into_iter().flatten().collect(),
+        remedy: remedy(file),
+        gain: None,
+    })
+}
+
+/// Requests that hold the lock for much of their time, because a commit waits for the disk.
+fn flushing(evidence: &Evidence<'_>, file: &Watched<'_>) -> Option<Draft> {
+    let samples = file.rise("sqlite.lock.samples", "")?.amount;
+    let held = held(file).filter(|held| held * samples >= HELD_MIN)?;
+    let each = held / evidence.throughput().filter(|throughput| *throughput > 0.0)?;
+    let mean = evidence.response_mean().filter(|mean| *mean > 0.0)?;
+    let hosts = evidence.sources(SourceKind::Host);
+    let flushes = hosts.first().and_then(|host| Some(host.rises("host.disk.flushes").first()?.1));
+    let flushes = flushes.and_then(|rise| evidence.per_request(rise));
+    let of_response = "time that the write lock is held per response, of its time";
+    let signals: Vec<Signal> = [
+        Signal::at_least(of_response, Unit::Share, Some(each / mean), OF_RESPONSE, "/proc/locks"),
+        Signal::at_least("flushes of a disk per response", Unit::Count, flushes, FLUSHES, "/proc/diskstats"),
+        busy_disk(evidence),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (signals.len() >= 2).then(|| Draft {
+        subject: Subject::of(SubjectKind::Resource, file.name(), None),
+        statement: format!(
+            "the write lock of {} is held for {} per response, {} of the response time",
+            file.source.name,
+            seconds(each),
+            percent((each / mean).min(1.0))
+        ),
+        signals,
+        remedy: remedy(file),
+        gain: Gain::saves(Some(mean), Some(each), "the time that the lock is held per response"),
+    })
+}
+
+fn remedy(file: &Watched<'_>) -> Remedy {
+    if file.text("setting", "journal_mode") == Some("rollback") {
+        return Remedy::setting("SQLite", "journal_mode", "WAL, with synchronous=NORMAL");
     }
-    Ok(drafts)
+    Remedy::advice(
+        "use synchronous=NORMAL, put several changes into a transaction, and keep transactions short",
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use knee_core::observation::SourceKind;
+    use knee_core::schedule::Curve;
 
     use crate::testing::Scene;
     use crate::{Confidence, Remedy};
@@ -117,5 +158,22 @@ mod tests {
         assert_eq!(finding.confidence, Confidence::Likely);
         assert!(matches!(finding.remedy, Remedy::Setting { name, .. } if name == "journal_mode"));
         assert_eq!(of(0.2), None);
+    }
+
+    #[test]
+    fn a_commit_per_request_that_waits_for_the_disk_is_found_long_before_the_lock_is_full() {
+        let of = |flushes: f64| {
+            // 100 responses per second, of 5 ms as a mean: a fifth of the time is 2 ms of each.
+            let mut scene = Scene::sized(30, |_| 100, Curve::constant(10.0), |_, _, _| {});
+            let host = scene.host(4.0);
+            scene.counter(host, "host.disk.flushes", "vda", flushes * 100.0);
+            let file = scene.source(SourceKind::Sqlite, "news.db");
+            scene.counter(file, "sqlite.lock.samples", "", 20.0);
+            scene.counter(file, "sqlite.lock.held", "write", 20.0 * 0.2);
+            scene.found("sqlite_writer")
+        };
+        let finding = of(1.0).unwrap();
+        assert_eq!((finding.evidence.len(), finding.confidence), (2, Confidence::Likely));
+        assert_eq!(of(0.05), None, "many changes share a flush");
     }
 }

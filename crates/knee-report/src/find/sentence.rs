@@ -50,6 +50,7 @@ fn found(finding: &Finding) -> String {
 fn cause(finding: &Finding) -> String {
     let text = match &finding.remedy {
         Remedy::Index { table, columns } => format!("missing index on {table} ({})", columns.join(", ")),
+        Remedy::Trigrams { table, column } => format!("missing index of trigrams on {table} ({column})"),
         Remedy::Analyze { table } => format!("stale statistics of {table}"),
         _ => finding.statement.clone(),
     };

@@ -105,6 +105,9 @@ fn a_study_measures_the_statements_that_it_names_and_says_which_were_not_execute
     }
     let claims = conclusion["claims"].as_array().unwrap();
     let basis = |id: &str| &claims.iter().find(|claim| claim["id"] == id).unwrap()["basis"];
-    assert_eq!(basis("shorter")["to"]["statement"], "nap", "{:#}", basis("shorter"));
-    assert_eq!(basis("never")["absence"]["code"], "not_executed", "{:#}", basis("never"));
+    // A build that is not optimized has no valid trial, so that nothing is compared.
+    let (place, absent) =
+        if cfg!(debug_assertions) { ("cell", "none_usable") } else { ("to", "not_executed") };
+    assert_eq!(basis("shorter")[place]["statement"], "nap", "{:#}", basis("shorter"));
+    assert_eq!(basis("never")["absence"]["code"], absent, "{:#}", basis("never"));
 }
