@@ -346,7 +346,7 @@ mod tests {
                 "5\" and http://u:p@h/ and \"see http://u:p@h/?sig=a b\"",
                 "5\" and http://h/ and \"see http://h/?sig=*** b\"",
             ),
-            ("u:p@h has token=a; and q ? r : s", "u:p@h has token=a; and q ? r : s"),
+            ("u:p@h has token=a; and q ? r : s", "***@h has token=a; and q ? r : s"),
         ] {
             assert_eq!(in_text(text), shown);
         }
