@@ -4,9 +4,9 @@
 
 use crate::cache::Cache;
 use crate::defect::Defect;
-use crate::menus;
 use crate::refusal::Refusal;
 use crate::shop::Shop;
+use crate::{levels, menus, office};
 
 /// Changes per row of a table without autovacuum: those of a month, which took place before the load.
 const CHURN: usize = 30;
@@ -19,6 +19,10 @@ const SCARCE_BYTES: u64 = 6 << 20;
 /// # Errors
 /// A store fails.
 pub async fn prepare(shop: &Shop) -> Result<(), Refusal> {
+    if shop.has(Defect::LongTransaction) {
+        // Before the rows die that it keeps.
+        office::forget_transaction(shop).await?;
+    }
     for statement in statements(shop.defect) {
         // One at a time: a vacuum of earlier rows must not be in a transaction with the changes.
         shop.database.client().await?.batch_execute(statement).await?;
@@ -32,6 +36,17 @@ pub async fn prepare(shop: &Shop) -> Result<(), Refusal> {
     fill_cache(shop).await
 }
 
+/// Loads the parcels again, the waiting ones after the last statistics, with autovacuum off for the load.
+const BULK_LOAD: &[&str] = &[
+    "CREATE TABLE unloaded AS TABLE parcels",
+    "TRUNCATE parcels",
+    "INSERT INTO parcels SELECT * FROM unloaded WHERE state = 'delivered' ORDER BY id",
+    "VACUUM ANALYZE parcels",
+    "ALTER TABLE parcels SET (autovacuum_enabled = off)",
+    "INSERT INTO parcels SELECT * FROM unloaded WHERE state = 'waiting' ORDER BY id",
+    "DROP TABLE unloaded",
+];
+
 /// What the defect changes in the tables.
 const fn statements(defect: Defect) -> &'static [&'static str] {
     match defect {
@@ -44,6 +59,16 @@ const fn statements(defect: Defect) -> &'static [&'static str] {
         Defect::LikeSearch => &["DROP INDEX articles_words"],
         Defect::IlikeSearch => &["DROP INDEX options_name"],
         Defect::NoForeignKeyIndex => &["DROP INDEX notes_list"],
+        Defect::BulkLoad => BULK_LOAD,
+        Defect::LongTransaction => &[
+            "INSERT INTO mails (body) SELECT 'mail ' || n FROM generate_series(1, 40000) n",
+            "DELETE FROM mails WHERE id <= (SELECT max(id) - 1000 FROM mails)",
+        ],
+        Defect::RowTrigger => &[
+            "DROP TRIGGER placements_counted ON placements",
+            "CREATE TRIGGER placements_counted AFTER INSERT ON placements \
+             FOR EACH ROW EXECUTE FUNCTION count_placement()",
+        ],
         _ => &[],
     }
 }
@@ -53,6 +78,7 @@ async fn fill_cache(shop: &Shop) -> Result<(), Refusal> {
     let () = cache.send(&redis::cmd("FLUSHDB")).await?;
     cache.fill(menus::price_pairs()).await?;
     menus::fill_sessions(cache).await?;
+    levels::fill(cache).await?;
     cache.fill(menus::catalog_pairs(shop.defect)).await?;
     if shop.has(Defect::Evictions) {
         limit_memory(cache).await?;

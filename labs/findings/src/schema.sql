@@ -55,3 +55,47 @@ BEGIN
     RETURN 3;
 END
 $$;
+
+CREATE TABLE customers (id bigint PRIMARY KEY, email text NOT NULL, name text NOT NULL);
+-- Loaded in bulk, so without a foreign key.
+CREATE TABLE parcels (
+    id bigint PRIMARY KEY,
+    customer bigint NOT NULL,
+    state text NOT NULL,
+    code text NOT NULL,
+    route int NOT NULL,
+    weight int NOT NULL
+);
+
+CREATE TABLE accounts (id bigint PRIMARY KEY, balance bigint NOT NULL);
+CREATE TABLE entries (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    account bigint NOT NULL REFERENCES accounts,
+    amount bigint NOT NULL
+);
+CREATE TABLE mails (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text NOT NULL);
+CREATE TABLE reports (id bigint PRIMARY KEY, title text NOT NULL, state text NOT NULL, data jsonb NOT NULL);
+CREATE TABLE feed (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, text text NOT NULL);
+
+CREATE TABLE shelves (id bigint PRIMARY KEY, items bigint NOT NULL);
+CREATE TABLE placements (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    shelf bigint NOT NULL,
+    label text NOT NULL
+);
+-- Counts all rows of a statement at once. The other function, for one row, is that of a defect.
+CREATE FUNCTION count_placements() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE shelves SET items = items + a.count
+        FROM (SELECT shelf, count(*) FROM added GROUP BY shelf) a WHERE shelves.id = a.shelf;
+    RETURN NULL;
+END
+$$;
+CREATE FUNCTION count_placement() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE shelves SET items = items + 1 WHERE id = NEW.shelf;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER placements_counted AFTER INSERT ON placements
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION count_placements();

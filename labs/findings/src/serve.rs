@@ -14,7 +14,7 @@ use crate::config::ServeArgs;
 use crate::defect::Defect;
 use crate::refusal::Refusal;
 use crate::shop::Shop;
-use crate::{jobs, menus, prepare, web};
+use crate::{jobs, menus, partner, prepare, web};
 
 /// How long open requests have at the end.
 const GRACE: Duration = Duration::from_secs(2);
@@ -31,6 +31,9 @@ pub async fn run(args: &ServeArgs) -> Result<(), Refusal> {
     jobs::start_listeners(&args.store.postgres, args.defect).await?;
     if !shop.has(Defect::CacheStampede) {
         tokio::spawn(menus::refresh_top(Arc::clone(&shop)));
+    }
+    if shop.has(Defect::TimedPause) {
+        tokio::spawn(partner::pause_regularly(Arc::clone(&shop)));
     }
     writeln!(io::stdout(), "listening on http://{}", listener.local_addr()?)?;
     let is_delayed = shop.has(Defect::Nagle);

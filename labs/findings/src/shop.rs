@@ -4,11 +4,13 @@
 
 use bytes::Bytes;
 use serde_json::{Value, json};
+use tokio::sync::RwLock;
 
 use crate::cache::Cache;
 use crate::config::ServeArgs;
 use crate::database::Database;
 use crate::defect::Defect;
+use crate::levels::Quotes;
 use crate::refusal::Refusal;
 use crate::views::Views;
 
@@ -22,6 +24,10 @@ pub struct Shop {
     pub cache: Cache,
     /// SQLite.
     pub views: Views,
+    /// Connections for quotes.
+    pub quotes: Quotes,
+    /// Held for writing while all requests pause.
+    pub pause: RwLock<()>,
     /// The front page.
     pub front: Bytes,
     /// Options whose JSON is built for a checksum.
@@ -44,6 +50,8 @@ impl Shop {
             database,
             cache: Cache::open(&args.redis).await?,
             views: Views::open(&args.views, args.defect)?,
+            quotes: Quotes::default(),
+            pause: RwLock::new(()),
             front: Bytes::from("<p>A page of the shop, with all that is new today.</p>\n".repeat(800)),
             checksum: checksum(&document(&options)),
             options,

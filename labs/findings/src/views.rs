@@ -22,6 +22,9 @@ const GROUP_MAX: usize = 500;
 /// How long a connection waits for the write lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How long a lookup takes: where a visitor comes from.
+const LOOKUP: Duration = Duration::from_millis(8);
+
 /// Writers that each commit a view at a time: one per connection of a usual pool.
 const SINGLE_WRITERS: usize = 4;
 
@@ -37,12 +40,15 @@ struct View {
     article: i64,
     /// Of a view that is stored with all that the client sent.
     details: Option<String>,
+    /// Whether its writer looks something up for it, within the transaction.
+    looks_up: bool,
     done: oneshot::Sender<Result<(), Refusal>>,
 }
 
 /// The file and its writers.
 pub struct Views {
     queue: Mutex<Sender<View>>,
+    defect: Defect,
     /// A reader whose transaction never ends.
     _pinned: Option<Mutex<Connection>>,
 }
@@ -65,14 +71,17 @@ impl Views {
         let pinned = if defect == Defect::PinnedWal { Some(Mutex::new(pin(path, defect)?)) } else { None };
         let (queue, views) = channel();
         let views = Arc::new(Mutex::new(views));
-        let is_single = matches!(defect, Defect::RollbackJournal | Defect::CommitPerView);
+        let is_single = matches!(
+            defect,
+            Defect::RollbackJournal | Defect::CommitPerView | Defect::LookupInTransaction
+        );
         for number in 0..if is_single { SINGLE_WRITERS } else { 1 } {
             let (connection, views) = (connect(path, defect)?, Arc::clone(&views));
             let group_max = if is_single { 1 } else { GROUP_MAX };
             let writer = thread::Builder::new().name(format!("views-{number}"));
             writer.spawn(move || write_all(connection, &views, group_max))?;
         }
-        Ok(Self { queue: Mutex::new(queue), _pinned: pinned })
+        Ok(Self { queue: Mutex::new(queue), defect, _pinned: pinned })
     }
 
     /// Counts a view, and stores its details if there are any. Returns when it is committed.
@@ -80,11 +89,27 @@ impl Views {
     /// # Errors
     /// SQLite fails.
     pub async fn add(&self, article: i64, details: Option<String>) -> Result<(), Refusal> {
+        self.send(article, details, false).await
+    }
+
+    /// Counts a view after a lookup. With the defect, the lookup is within the transaction.
+    ///
+    /// # Errors
+    /// SQLite fails.
+    pub async fn visit(&self, article: i64) -> Result<(), Refusal> {
+        let is_within = self.defect == Defect::LookupInTransaction;
+        if !is_within {
+            tokio::time::sleep(LOOKUP).await;
+        }
+        self.send(article, None, is_within).await
+    }
+
+    async fn send(&self, article: i64, details: Option<String>, looks_up: bool) -> Result<(), Refusal> {
         let (done, is_done) = oneshot::channel();
         let ended = || Refusal::Sqlite("the writer ended".to_owned());
         {
             let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-            queue.send(View { article, details, done }).map_err(|_| ended())?;
+            queue.send(View { article, details, looks_up, done }).map_err(|_| ended())?;
         }
         is_done.await.map_err(|_| ended())?
     }
@@ -136,6 +161,9 @@ fn write_all(mut connection: Connection, views: &Mutex<Receiver<View>>, group_ma
 fn write(connection: &mut Connection, group: &[View]) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for view in group {
+        if view.looks_up {
+            thread::sleep(LOOKUP);
+        }
         add(&transaction, view)?;
     }
     transaction.commit()
@@ -191,6 +219,21 @@ mod tests {
             let connection = connect(&path, defect).unwrap();
             let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
             assert_eq!(synchronous, level, "{defect:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn visits_wait_for_the_lookups_of_others_only_with_the_defect() {
+        const VISITS: u32 = 50;
+        for (defect, waits) in [(Defect::None, false), (Defect::LookupInTransaction, true)] {
+            let (_folder, views, file) = after_views(defect, 0).await;
+            let start = std::time::Instant::now();
+            let visits = futures_util::future::join_all((0..VISITS).map(|_| views.visit(1))).await;
+            assert!(visits.iter().all(Result::is_ok), "{visits:?}");
+            // One writer at a time: with the defect, the lookups come one after another.
+            assert_eq!(start.elapsed() >= LOOKUP * VISITS, waits, "{defect:?}: {:?}", start.elapsed());
+            let counted: i64 = file.query_row("SELECT sum(views) FROM counts", [], |row| row.get(0)).unwrap();
+            assert_eq!(counted, i64::from(VISITS));
         }
     }
 

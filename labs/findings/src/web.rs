@@ -21,7 +21,9 @@ use serde_json::Value;
 use crate::defect::Defect;
 use crate::refusal::Refusal;
 use crate::shop::Shop;
-use crate::{jobs, menus, news, notes, sales};
+use crate::{jobs, menus, news, notes, partner, sales};
+
+mod incidents;
 
 type Shared = State<Arc<Shop>>;
 type JsonResult = Result<Json<Value>, Refusal>;
@@ -29,7 +31,8 @@ type Done = Result<StatusCode, Refusal>;
 
 /// The validator of the front page.
 const ETAG: &str = "\"1\"";
-/// Longest time that a job can be asked to run.
+/// How long a job runs, and the longest time that a request can ask for.
+const JOB_MS: u64 = 15;
 const WORK_MAX: u64 = 5000;
 /// What a client sends along with a view: its headers and where it came from.
 const DETAILS: &str = "accept-language=en; referer=http://127.0.0.1/; width=1920; height=1080; ";
@@ -43,6 +46,7 @@ pub fn router(shop: Arc<Shop>) -> Router {
         .merge(of_menus())
         .merge(of_notes())
         .merge(of_sales())
+        .merge(incidents::routes())
         .layer(middleware::from_fn_with_state(Arc::clone(&shop), close_if_asked))
         .with_state(shop)
 }
@@ -113,8 +117,9 @@ fn of_sales() -> Router<Arc<Shop>> {
         )
 }
 
-/// With the defect, every response asks the client to close its connection.
+/// With one defect, every response asks the client to close its connection; with another, requests pause.
 async fn close_if_asked(State(shop): Shared, request: axum::extract::Request, next: Next) -> Response {
+    partner::wait_for_pause(&shop).await;
     let mut response = next.run(request).await;
     if shop.has(Defect::NoKeepAlive) {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -132,17 +137,19 @@ fn bytes(result: Result<Vec<u8>, Refusal>) -> Result<Response, Refusal> {
 
 #[derive(Deserialize)]
 struct Work {
-    /// How long the job runs.
-    #[serde(default = "usual_work")]
-    ms: u64,
+    /// How long it takes.
+    ms: Option<u64>,
 }
 
-const fn usual_work() -> u64 {
-    15
+impl Work {
+    /// Its time in milliseconds, or this one.
+    fn ms_or(&self, usual: u64) -> u64 {
+        self.ms.unwrap_or(usual).min(WORK_MAX)
+    }
 }
 
 async fn claim(State(shop): Shared, Query(work): Query<Work>) -> Result<Response, Refusal> {
-    let work = Duration::from_millis(work.ms.min(WORK_MAX));
+    let work = Duration::from_millis(work.ms_or(JOB_MS));
     Ok(match jobs::claim(&shop, work).await? {
         Some(id) => Json(Value::from(id)).into_response(),
         None => StatusCode::NO_CONTENT.into_response(),

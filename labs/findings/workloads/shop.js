@@ -43,6 +43,18 @@ function page(path) {
   return asked(`${path}?page=${number}&before=${60001 - number * 20}`, path);
 }
 
+// A number of a parcel, or the address of a customer.
+function found() {
+  const text = any(2) ? `P${String(1 + any(60000)).padStart(6, '0')}` : `customer${1 + any(2000)}@shop.test`;
+  return asked(`/parcels?text=${text}`, '/parcels');
+}
+
+// Every tenth iteration closes the account. At a constant rate, closings do not meet.
+function entry() {
+  const path = exec.scenario.iterationInTest % 10 ? 'entries' : 'closing';
+  return sent(`/accounts/1/${path}`, `/accounts/{id}/${path}`);
+}
+
 const works = {
   claim: () => sent('/jobs/claim', '/jobs/claim'),
   cases: () => asked('/cases/next', '/cases/next'),
@@ -78,6 +90,28 @@ const works = {
   payments: () => sent(`/payments/${any(1e9)}`, '/payments/{order}'),
   orders: () => sent('/orders', '/orders'),
   checkouts: () => sent('/checkouts', '/checkouts'),
+  deliveries: () => asked(`/customers/${1 + any(2000)}/parcels`, '/customers/{id}/parcels'),
+  parcels: () => asked(`/parcels/${1 + any(60000)}`, '/parcels/{id}'),
+  finder: found,
+  routes: () => asked(`/routes/${any(20)}`, '/routes/{route}'),
+  entries: entry,
+  mails: () => sent('/mails', '/mails'),
+  reports: () => asked(`/reports?after=${any(180)}`, '/reports'),
+  placements: () => sent(`/shelves/${1 + any(2000)}`, '/shelves/{id}'),
+  levels: () => asked(`/levels/${any(20000)}`, '/levels/{item}'),
+  totals: () => asked('/prices', '/prices'),
+  quotes: () => {
+    sent('/quotes', '/quotes');
+    return asked(`/sessions/${any(5000)}`, '/sessions/{user}');
+  },
+  visits: () => sent(`/visits/${any(500)}`, '/visits/{article}'),
+  rates: () => asked('/rates', '/rates'),
+  readers: () => asked(`/notes/${1 + any(60000)}`, '/notes/{id}'),
+  overview: () => asked('/overview', '/overview'),
+  feed: () => {
+    sent('/feed', '/feed');
+    return asked('/feed', '/feed');
+  },
 };
 
 const work = works[__ENV.WORK || 'notes'];

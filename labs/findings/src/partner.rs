@@ -1,0 +1,67 @@
+//! What the shop asks of partners, and pauses of all requests. A partner is a wait: it takes no CPU time.
+//!
+//! Does not parse HTTP, and connects to nothing.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use crate::defect::Defect;
+use crate::shop::Shop;
+
+/// How long the partner that knows the rates takes.
+const RATES: Duration = Duration::from_millis(20);
+/// Partners of an overview, and how long each takes.
+pub const PARTNERS: [&str; 5] = ["reviews", "similar", "stock", "delivery", "taxes"];
+const EACH: Duration = Duration::from_millis(8);
+/// Pace and length of the pauses of all requests.
+const PACE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(150);
+
+/// The rates of a partner. With the defect, the thread that asks for them does nothing else until they are there.
+pub async fn rates(shop: &Shop) -> Value {
+    if shop.has(Defect::BlockedThread) {
+        thread::sleep(RATES);
+    } else {
+        sleep(RATES).await;
+    }
+    json!({"eur": 1, "usd": 1.1})
+}
+
+/// What all partners say of an article: at the same time, or one after another with the defect.
+pub async fn overview(shop: &Shop) -> Value {
+    if !shop.has(Defect::SerialCalls) {
+        return join_all(PARTNERS.map(ask)).await.into();
+    }
+    let mut parts = Vec::new();
+    for partner in PARTNERS {
+        parts.push(ask(partner).await);
+    }
+    parts.into()
+}
+
+async fn ask(partner: &'static str) -> Value {
+    sleep(EACH).await;
+    json!({"partner": partner, "says": "fine"})
+}
+
+/// Lets no request begin for a while, again and again, as a garbage collector does that stops the world.
+pub async fn pause_regularly(shop: Arc<Shop>) {
+    let mut pace = tokio::time::interval(PACE);
+    loop {
+        pace.tick().await;
+        let _alone = shop.pause.write().await;
+        sleep(PAUSE).await;
+    }
+}
+
+/// Waits for the end of a pause.
+pub async fn wait_for_pause(shop: &Shop) {
+    if shop.has(Defect::TimedPause) {
+        drop(shop.pause.read().await);
+    }
+}
