@@ -17,7 +17,7 @@ mod page;
 mod saved;
 mod score;
 
-use expected::{Case, Expected};
+use expected::{Case, Expected, List};
 use look::Looker;
 use saved::Saved;
 
@@ -30,6 +30,9 @@ pub struct Options {
     /// Only these: names of defects, `healthy`, or `healthy/WORKLOAD`
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
+    /// Only the defects of this list, and their healthy twins
+    #[arg(long, value_name = "LIST")]
+    list: Option<List>,
     /// Measured time of a look; a defect with a pace of its own takes longer
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(5..=120))]
     seconds: u64,
@@ -43,7 +46,7 @@ pub struct Options {
     #[arg(long)]
     again: bool,
     /// Look at nothing: write the page from what was saved
-    #[arg(long, conflicts_with_all = ["only", "again"])]
+    #[arg(long, conflicts_with_all = ["only", "list", "again"])]
     report_only: bool,
 }
 
@@ -64,9 +67,9 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The cases that `--only` names; all without it.
+/// The cases that `--list` and `--only` name; all without them.
 fn asked(expected: &Expected, options: &Options) -> Result<Vec<Case>> {
-    let cases = expected.cases();
+    let cases = options.list.map_or_else(|| expected.cases(), |list| expected.only(list).cases());
     let names = |case: &Case, only: &str| case.label() == only || case.variant == only;
     for only in &options.only {
         ensure!(cases.iter().any(|case| names(case, only)), "there is no case `{only}`");
@@ -134,6 +137,16 @@ mod tests {
         let expected = Expected::read(&expected).unwrap();
         let healthy = expected.cases().iter().filter(|case| case.is_healthy()).count();
         assert!(healthy >= 20, "{healthy}");
-        assert_eq!(expected.defect.len() + expected.absent.len(), 42);
+        let first = expected.only(List::First);
+        assert_eq!(first.defect.len() + first.absent.len(), 42);
+    }
+
+    #[test]
+    fn the_second_list_has_16_defects_of_incidents_each_under_a_workload_of_its_own() {
+        let expected = text(&crate::root().join(FOLDER).join("expected.toml")).unwrap();
+        let second = Expected::read(&expected).unwrap().only(List::Second);
+        assert_eq!((second.defect.len(), second.cases().len()), (16, 32));
+        let is_link = |source: &Option<String>| source.as_ref().is_some_and(|source| source.starts_with("https://"));
+        assert!(second.defect.iter().all(|defect| is_link(&defect.source)));
     }
 }

@@ -81,7 +81,7 @@ pub async fn total(shop: &Shop) -> Result<u64, Refusal> {
 pub struct Quotes {
     /// That of the worker, which stands for another process.
     worker: OnceCell<MultiplexedConnection>,
-    /// Those on which nobody waits for a quote now.
+    /// Those that wait for no quote now.
     free: Mutex<Vec<MultiplexedConnection>>,
 }
 

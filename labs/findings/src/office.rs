@@ -70,7 +70,7 @@ pub async fn take_mail(shop: &Shop) -> Result<(), Refusal> {
     shop.database.row(TAKE, &[]).await.map(drop)
 }
 
-/// Opens a transaction that never ends, as of a report that somebody forgot: no vacuum removes rows that it can see.
+/// Opens a transaction that never ends, as of a forgotten report: no vacuum removes rows that it can see.
 ///
 /// # Errors
 /// PostgreSQL fails.

@@ -227,7 +227,7 @@ mod tests {
         const VISITS: u32 = 50;
         for (defect, waits) in [(Defect::None, false), (Defect::LookupInTransaction, true)] {
             let (_folder, views, file) = after_views(defect, 0).await;
-            let start = std::time::Instant::now();
+            let start = tokio::time::Instant::now();
             let visits = futures_util::future::join_all((0..VISITS).map(|_| views.visit(1))).await;
             assert!(visits.iter().all(Result::is_ok), "{visits:?}");
             // One writer at a time: with the defect, the lookups come one after another.

@@ -21,14 +21,43 @@ pub(super) struct Expected {
     pub absent: Vec<Absent>,
 }
 
+/// A list of defects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum List {
+    /// Made before the rules, which have learned from it.
+    #[default]
+    First,
+    /// Made of incidents, after the rules had learned from the first list.
+    Second,
+}
+
+impl List {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::First, Self::Second];
+
+    /// Its name in a sentence.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::First => "first list",
+            Self::Second => "second list",
+        }
+    }
+}
+
 /// A seeded defect.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Defect {
     /// Its variant in the study.
     pub name: String,
     /// Its entry in the list of defects.
     pub of: String,
+    /// The list that it is of.
+    #[serde(default)]
+    pub list: List,
+    /// Where its incident is described.
+    pub source: Option<String>,
     /// The workload under which it shows.
     pub workload: String,
     /// Codes that name it. Empty if no rule is meant for it.
@@ -45,8 +74,8 @@ pub(super) struct Defect {
     pub note: Option<String>,
 }
 
-/// An entry of the list that the lab does not have.
-#[derive(Debug, Deserialize)]
+/// An entry of the first list that the lab does not have.
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Absent {
     /// Its entry in the list of defects.
@@ -89,8 +118,17 @@ impl Expected {
             ensure!(names.insert(&defect.name), "expected.toml has `{}` twice", defect.name);
             let is_both = defect.also.iter().find(|code| defect.expects.contains(code));
             ensure!(is_both.is_none(), "expected.toml: `{}` expects {is_both:?} twice", defect.name);
+            let has_source = defect.list == List::First || defect.source.is_some();
+            ensure!(has_source, "expected.toml: `{}` has no source", defect.name);
         }
         Ok(expected)
+    }
+
+    /// One list alone.
+    pub fn only(&self, list: List) -> Self {
+        let defect = self.defect.iter().filter(|defect| defect.list == list).cloned().collect();
+        let absent = if list == List::First { self.absent.clone() } else { Vec::new() };
+        Self { defect, absent }
     }
 
     /// All looks: each defect, then each of their workloads in a healthy shop.
@@ -124,6 +162,22 @@ mod tests {
         let cases = Expected::read(TWO).unwrap().cases();
         let labels: Vec<String> = cases.iter().map(Case::label).collect();
         assert_eq!(labels, ["a", "b", "healthy/list"]);
+    }
+
+    const OTHER: &str = "[[defect]]\nname = 'c'\nof = 'C: c'\nworkload = 'list'\nexpects = []\nlist = 'second'\n\
+                         source = 'https://example.org'\n";
+
+    #[test]
+    fn a_list_alone_has_its_defects_and_their_healthy_twins() {
+        let expected = Expected::read(&format!("{TWO}{OTHER}")).unwrap();
+        let labels = |list| expected.only(list).cases().iter().map(Case::label).collect::<Vec<_>>();
+        assert_eq!(labels(List::First), ["a", "b", "healthy/list"]);
+        assert_eq!(labels(List::Second), ["c", "healthy/list"]);
+    }
+
+    #[test]
+    fn a_defect_of_the_second_list_names_its_source() {
+        assert!(Expected::read(&OTHER.replace("source", "note")).is_err());
     }
 
     #[test]

@@ -7,8 +7,12 @@
 
 mod fixture;
 mod jobs;
+mod levels;
 mod menus;
 mod news;
 mod notes;
+mod office;
+mod parcels;
+mod partner;
 mod sales;
 mod stores;

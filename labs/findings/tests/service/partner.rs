@@ -1,0 +1,66 @@
+//! The defects of what the shop asks of partners. Their times are constants of the service, not speeds of the machine.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::fixture::Service;
+use crate::stores::Stores;
+
+/// Shortest of several times, which a busy machine lengthens least.
+async fn shortest(service: &Service<'_>, path: &str) -> Duration {
+    let mut shortest = Duration::MAX;
+    for _ in 0..10 {
+        let start = Instant::now();
+        assert_eq!(service.get(path).await.status, 200);
+        shortest = shortest.min(start.elapsed());
+    }
+    shortest
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
+async fn partners_are_asked_at_the_same_time_and_one_after_another_with_the_defect() {
+    let stores = Stores::seeded().await;
+    for (defect, is_serial) in [("none", false), ("serial-calls", true)] {
+        let service = Service::with(&stores, defect).await;
+        assert_eq!(service.get("/overview").await.json().as_array().unwrap().len(), 5);
+        let time = shortest(&service, "/overview").await;
+        assert_eq!(time >= Duration::from_millis(40), is_serial, "{defect}: {time:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
+async fn two_threads_answer_two_requests_for_rates_at_a_time_only_with_the_defect() {
+    let stores = Stores::seeded().await;
+    for (defect, is_blocked) in [("none", false), ("blocked-thread", true)] {
+        let service = Service::with(&stores, defect).await;
+        let mut shortest = Duration::MAX;
+        for _ in 0..5 {
+            let start = Instant::now();
+            let rates = futures_util::future::join_all((0..16).map(|_| service.get("/rates"))).await;
+            assert!(rates.iter().all(|rate| rate.status == 200), "{rates:?}");
+            shortest = shortest.min(start.elapsed());
+        }
+        // 16 times 20 ms on two threads.
+        assert_eq!(shortest >= Duration::from_millis(160), is_blocked, "{defect}: {shortest:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
+async fn all_requests_pause_again_and_again_only_with_the_defect() {
+    let stores = Stores::seeded().await;
+    for (defect, pauses) in [("none", false), ("timed-pause", true)] {
+        let service = Service::with(&stores, defect).await;
+        let (begin, mut slow) = (Instant::now(), 0);
+        while begin.elapsed() < Duration::from_millis(6500) {
+            let start = Instant::now();
+            assert_eq!(service.get("/notes/7").await.status, 200);
+            slow += usize::from(start.elapsed() >= Duration::from_millis(100));
+        }
+        // Three pauses begin in this time. A busy machine makes a request slow, but not at this pace.
+        assert_eq!(slow >= 3, pauses, "{defect}: {slow} slow requests");
+    }
+}
