@@ -14,8 +14,10 @@ use knee_core::unit::Nanos;
 use crate::figures::{Bytes, Count, Counter, Figures};
 use crate::sampler::{About, Depth, Sampler, Unreadable};
 
+mod open;
 mod parse;
 
+pub use open::open_databases;
 use parse::{FileId, Held};
 
 /// Pace of looks at the locks.
