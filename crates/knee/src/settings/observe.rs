@@ -54,7 +54,15 @@ pub fn of_trial(flags: &ObserveFlags, started: &[String]) -> Result<Vec<Target>,
     let target = |text: &String| {
         Target::parse(text).map_err(|error| Problem::new(format!("`--observe`: {error}"), error.hint()))
     };
-    texts.iter().map(target).collect()
+    let mut targets = Vec::new();
+    for text in &texts {
+        let target = target(text)?;
+        // What was started can be named by a flag, too.
+        if !targets.contains(&target) {
+            targets.push(target);
+        }
+    }
+    Ok(targets)
 }
 
 /// What was started, and the SQLite files that its processes have open.
