@@ -141,6 +141,10 @@ mod tests {
         let (low, mean, high) = interval(&[1.0, 1.5, 2.0, 2.0, 3.5]);
         let deviation = ((1.0 + 0.25 + 2.25) / 4.0_f64).sqrt();
         let half = 2.776 * deviation / 5f64.sqrt();
-        assert!((mean - 2.0).abs() < 1e-12 && (high - mean - half).abs() < 1e-12 && (mean - low - half).abs() < 1e-12);
+        assert!(
+            (mean - 2.0).abs() < 1e-12
+                && (high - mean - half).abs() < 1e-12
+                && (mean - low - half).abs() < 1e-12
+        );
     }
 }

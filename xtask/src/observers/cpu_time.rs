@@ -31,7 +31,8 @@ fn ended(pid: u32) -> Duration {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // The name, in parentheses, can contain blanks.
     let fields = text.rsplit_once(") ").map_or("", |(_, fields)| fields);
-    let ticks = fields.split_ascii_whitespace().skip(13).take(2).filter_map(|field| field.parse::<u32>().ok());
+    let ticks =
+        fields.split_ascii_whitespace().skip(13).take(2).filter_map(|field| field.parse::<u32>().ok());
     TICK * ticks.sum::<u32>()
 }
 
