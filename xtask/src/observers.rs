@@ -1,7 +1,7 @@
 //! `cargo xtask observers`: what observers cost the service and the stores that they watch, and the load generator.
 //!
 //! The shop of `labs/findings` is up without a defect, on a CPU of its own. The same load is sent with all observers and
-//! without them, in turns. Prints a table, and asserts nothing: the figures are for BENCHMARKS.md.
+//! without them, alternately. Prints a table, and asserts nothing: the figures are for BENCHMARKS.md.
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ struct Cost {
     lag_us: f64,
 }
 
-/// Loads the shop in turns, and prints the table.
+/// Loads the shop alternately with and without observers, and prints the table.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     ensure!(process::cpus() >= 2, "the generator and the shop need a CPU each");
     let knee = Knee::get(root, options.knee.clone())?;
@@ -89,8 +89,8 @@ fn print(pairs: &[(Cost, Cost)], options: &Options) {
     let logs: Vec<f64> = pairs.iter().map(|(with, without)| (with.cpu_us / without.cpu_us).ln()).collect();
     let (low, mean, high) = interval(&logs);
     let percent = |log: f64| (log.exp() - 1.0) * 100.0;
-    let lags: Vec<f64> = pairs.iter().map(|(with, without)| with.lag_us - without.lag_us).collect();
-    let (lag_low, lag_mean, lag_high) = interval(&lags);
+    let delays: Vec<f64> = pairs.iter().map(|(with, without)| with.lag_us - without.lag_us).collect();
+    let (lag_low, lag_mean, lag_high) = interval(&delays);
     println!(
         "All observers (machine, process, PostgreSQL, Redis, SQLite) against none: {} blocks of {} s at {}/s",
         options.blocks, options.seconds, options.rate
