@@ -15,6 +15,7 @@ mod bench;
 mod ci;
 mod compat;
 mod defects;
+mod observers;
 mod openapi;
 mod picture;
 mod process;
@@ -49,6 +50,8 @@ enum Command {
     Validity(validity::Options),
     /// Count false alarms of `knee audit` on sound results of other tools, made here
     Audit(audit::Options),
+    /// Measure what observers cost the service that they watch
+    Observers(observers::Options),
     /// Measure what knee costs beside its peers, as in BENCHMARKS.md
     Bench(bench::Options),
     /// Compare `knee run` with k6: the same scripts, the same server
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
         Command::Truth(options) => truth::run(&root, options),
         Command::Validity(options) => validity::run(&root, &options),
         Command::Audit(options) => audit::run(&root, &options),
+        Command::Observers(options) => observers::run(&root, &options),
         Command::Bench(options) => bench::run(&root, options),
         Command::Compat(options) => compat::run(&root, options),
         Command::Sentences(options) => sentences::run(&root, &options),

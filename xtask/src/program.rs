@@ -27,6 +27,11 @@ impl Knee {
         Ok(Self { path, scratch: TempDir::new()? })
     }
 
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// A command with `arguments` that prints nothing and keeps its record in the scratch
     /// directory of this process.
     pub fn command(&self, arguments: &[String]) -> Command {

@@ -40,4 +40,5 @@ mod text;
 mod watch;
 
 pub use observers::Observers;
+pub use sqlite::open_databases;
 pub use target::{Target, TargetError};

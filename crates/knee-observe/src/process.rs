@@ -325,7 +325,7 @@ fn run_delay(folder: &Path) -> Option<f64> {
 }
 
 /// The process and its descendants.
-fn family(pid: u32) -> Vec<u32> {
+pub(crate) fn family(pid: u32) -> Vec<u32> {
     let has_lists = fs::metadata(format!("/proc/{pid}/task/{pid}/children")).is_ok();
     let mut family = vec![pid];
     if has_lists {

@@ -14,8 +14,10 @@ use knee_core::unit::Nanos;
 use crate::figures::{Bytes, Count, Counter, Figures};
 use crate::sampler::{About, Depth, Sampler, Unreadable};
 
+mod open;
 mod parse;
 
+pub use open::open_databases;
 use parse::{FileId, Held};
 
 /// Pace of looks at the locks.
@@ -81,11 +83,14 @@ impl Sampler for Sqlite {
         figures.gauge("sqlite.bytes", Bytes, size(&self.path));
         figures.gauge("sqlite.wal.bytes", Bytes, size(&self.beside("-wal")));
         figures.gauge("sqlite.journal.bytes", Bytes, size(&self.beside("-journal")));
+        let index = beginning(&shm, 136).ok().and_then(|bytes| parse::index(&bytes));
         if let Some(header) = parse::header(&header) {
+            let changes = if header.is_wal { index.map(|index| index.changes) } else { Some(header.changes) };
+            figures.counter("sqlite.transactions", Count, changes.map(f64::from));
             figures.text("setting", "journal_mode", if header.is_wal { "wal" } else { "rollback" });
             figures.text("setting", "page_size", header.page_size.to_string());
         }
-        if let Some(index) = beginning(&shm, 136).ok().and_then(|bytes| parse::index(&bytes)) {
+        if let Some(index) = index {
             figures.gauge("sqlite.wal.frames", Count, f64::from(index.frames));
             figures.gauge("sqlite.wal.backfilled", Count, f64::from(index.backfilled));
             let oldest = index.oldest_reader(&self.last).map(f64::from);

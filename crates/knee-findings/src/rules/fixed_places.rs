@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     code: "fixed_places",
     finds: "a fixed number of places for which requests queue",
     needs: "the run of one closed scenario whose virtual users grow threefold, with 4 whole intervals in the lower, middle and upper part",
-    limits: "from half of the users on, throughput grows by 5 % at most; the median response time grows at least 0.8 times as much as the users; the CPUs are busy to 70 % at most (if known)",
+    limits: "from half of the users on, throughput grows by 5 % at most; the median response time grows at least 0.8 times as much as the users; the CPUs are busy to 70 % at most. If throughput does not grow from the lowest levels on either, the CPUs must be known",
     source: "Little's law: with a fixed number of busy places, throughput is places / service time, and the response time grows in proportion to the users.",
     cause: "Something admits a fixed number of requests at a time: a pool of connections or workers, a semaphore, a lock.",
     remedy: "Find the pool with this number of places; enlarge it if what lies behind it has capacity, or shorten how long a request holds its place.",
@@ -31,7 +31,7 @@ const RANGE: f64 = 3.0;
 const GROWTH: f64 = 0.05;
 const ELASTICITY: f64 = 0.8;
 const BUSY: f64 = 0.7;
-/// The lowest level must be this far from the plateau, or its response time contains waiting too.
+/// A lowest level that is closer to the plateau has waiting requests, too: then it bounds the places only from above.
 const UNFILLED: f64 = 0.7;
 
 /// Medians over a part of the levels.
@@ -53,12 +53,15 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     let high = part(0.8, 1.01).ok_or_else(lack)?;
     let growth = high.throughput / middle.throughput - 1.0;
     let elasticity = (high.response / middle.response).ln() / (high.users / middle.users).ln();
-    let is_flat = growth <= GROWTH && elasticity >= ELASTICITY && low.throughput < UNFILLED * high.throughput;
+    let is_flat = growth <= GROWTH && elasticity >= ELASTICITY;
     let busy = evidence.host_busy();
-    if !is_flat || busy.is_some_and(|busy| busy > BUSY) {
+    let is_filled = low.throughput >= UNFILLED * high.throughput;
+    if !is_flat || busy.map_or(is_filled, |busy| busy > BUSY) {
         return Ok(Vec::new());
     }
-    let places = (high.throughput * low.response).round().max(1.0);
+    let places = if is_filled { low.users } else { high.throughput * low.response };
+    let places = number(places.round().max(1.0));
+    let places = format!("{} {places}", if is_filled { "at most" } else { "about" });
     let signals = [
         Signal::at_most(
             "growth of the throughput from half to all users",
@@ -79,16 +82,14 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     Ok(vec![Draft {
         subject: Subject::service(),
         statement: format!(
-            "from {} users on, throughput stays at {}/s and users only wait longer: about {} places (CPUs {})",
-            number(middle.users),
+            "from {} users on, throughput stays at {}/s and users only wait longer: {places} places (CPUs {})",
+            number(if is_filled { low.users } else { middle.users }),
             number(high.throughput),
-            number(places),
             busy.map_or("unknown".to_owned(), |busy| format!("{} busy", percent(busy)))
         ),
         signals: signals.into_iter().flatten().collect(),
         remedy: Remedy::advice(format!(
-            "find the pool or lock with about {} places; enlarge it, or shorten how long a request holds its place",
-            number(places)
+            "find the pool or lock with {places} places; enlarge it, or shorten how long a request holds its place"
         )),
         gain: None,
     }])
@@ -147,6 +148,15 @@ mod tests {
     fn places_are_counted_from_outside() {
         let finding = served(45.0).found("fixed_places").unwrap();
         assert!(finding.statement.contains("about 45 places"), "{}", finding.statement);
+    }
+
+    #[test]
+    fn one_lock_for_all_is_found_although_the_fewest_users_fill_it() {
+        let mut scene = served(2.0);
+        assert_eq!(scene.found("fixed_places"), None, "the CPUs are unknown");
+        scene.host(4.0);
+        let finding = scene.found("fixed_places").unwrap();
+        assert!(finding.statement.contains("at most"), "{}", finding.statement);
     }
 
     #[test]

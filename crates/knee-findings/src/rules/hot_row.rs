@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     code: "hot_row",
     finds: "one row that many transactions change at a time",
     needs: "a PostgreSQL server, with 50 samples of active backends",
-    limits: "10 % of the active backends execute one statement that changes rows and wait for a row (Lock:tuple, Lock:transactionid); half of the known blockers execute the same statement; a call reads 100 blocks at most and takes 5 ms",
+    limits: "10 % of the active backends execute one statement that changes rows and wait for a row (Lock:tuple, Lock:transactionid); half of the known blockers execute the same statement, or COMMIT; a call reads 100 blocks at most and takes 5 ms",
     source: "A transaction that waits for a row of another shows transactionid, and the next ones in its queue tuple (PostgreSQL documentation, wait events).",
     cause: "All requests update the same row. Each waits until the transaction before it has committed.",
     remedy: "Do not write with every request: gather counts in memory, write only changes, spread a counter over several rows, commit right after the update.",
@@ -52,10 +52,14 @@ fn hot(evidence: &Evidence<'_>, server: &Watched<'_>, queries: &[Query<'_>]) -> 
     let blocked = server.rises("activity.blocked");
     let of_it = |label: &str| label.split_once(" by ").is_some_and(|(waits, _)| waits == id);
     let all: f64 = blocked.iter().filter(|(label, _)| of_it(label)).map(|(_, rise)| rise.amount).sum();
-    let same = blocked
-        .iter()
-        .find(|(label, _)| *label == format!("{id} by {id}"))
-        .map(|(_, rise)| rise.amount / all);
+    // Who commits has changed the row before; a transaction that does other work meanwhile is another defect.
+    let is_short = |blocker: &str| {
+        let text = server.text("statement.text", blocker);
+        blocker == id || text.is_some_and(|text| text.trim().eq_ignore_ascii_case("commit"))
+    };
+    let short = |label: &str| label.split_once(" by ").is_some_and(|(_, blocker)| is_short(blocker));
+    let same = blocked.iter().filter(|(label, _)| of_it(label) && short(label)).map(|(_, rise)| rise.amount);
+    let same = (all > 0.0).then(|| same.sum::<f64>() / all);
     let query = queries.iter().find(|query| query.id == id);
     let few_blocks = query.filter(|query| query.seconds >= SLOW).map(|query| query.blocks);
     let signals = [
@@ -67,7 +71,7 @@ fn hot(evidence: &Evidence<'_>, server: &Watched<'_>, queries: &[Query<'_>]) -> 
             "pg_stat_activity",
         ),
         Signal::at_least(
-            "share of its blockers that execute it, too",
+            "share of its blockers that execute it, too, or commit",
             Unit::Share,
             same,
             SAME,
@@ -129,6 +133,23 @@ mod tests {
         assert_eq!(finding.confidence, Confidence::Strong);
         assert_eq!(finding.subject.name, text);
         assert_eq!(scene.found("lock_wait"), None);
+    }
+
+    #[test]
+    fn a_row_whose_holder_commits_is_hot_and_one_that_is_held_across_other_work_is_a_hint() {
+        let of = |blocker: &str| {
+            let mut scene = Scene::steady();
+            let server = scene.postgres();
+            let text = "UPDATE sold SET tickets = tickets + 1 WHERE event = $1";
+            scene.statement(server, "9", text, &Costs { seconds: 0.001, ..Costs::default() });
+            scene.text(server, "statement.text", "10", blocker);
+            scene.counter(server, "activity.state", "active", 100.0);
+            scene.counter(server, "activity.statement.wait", "9 Lock:transactionid", 60.0);
+            scene.counter(server, "activity.blocked", "9 by 10", 55.0);
+            scene.found("hot_row").unwrap().confidence
+        };
+        assert_eq!(of("COMMIT"), Confidence::Likely);
+        assert_eq!(of("SELECT pg_sleep($1)"), Confidence::Hint);
     }
 
     #[test]

@@ -6,15 +6,15 @@ use knee_core::observation::SourceKind;
 
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
-use crate::figure::{percent, seconds};
+use crate::figure::{number, percent};
 use crate::finding::{Gain, Remedy, Signal, Subject, SubjectKind, Unit};
 use crate::watched::Watched;
 
 pub(super) const RULE: Rule = Rule {
     code: "sqlite_writer",
-    finds: "writers that queue for the write lock of SQLite, or hold it while the disk flushes",
+    finds: "writers that queue for the write lock of SQLite, or commit one by one while the disk flushes",
     needs: "a SQLite file",
-    limits: "the write lock is held in 60 % of the samples; the CPUs are busy to 70 % at most; a disk is busy 30 % of the time; a process waits in the kernel for a lock in 5 % of the samples. Or, with a lock that is held less: it is held for 30 % of the mean response time per response, in 5 samples at least; a disk flushes once for every second response; a disk is busy 30 % of the time. Two of the latter, or nothing",
+    limits: "the write lock is held in 60 % of the samples; the CPUs are busy to 70 % at most; a disk is busy 30 % of the time; a process waits in the kernel for a lock in 5 % of the samples. Or, with a lock that is held less: a disk flushes once for every second response, flushes of PostgreSQL's WAL left out; and there is a transaction that changes the database for every second response, or the lock is held for 30 % of the mean response time per response, in 5 samples at least. Two of them, or nothing",
     source: "One lock is one server: at 60 % of its time, requests wait longer for it than they hold it (M/M/1).",
     cause: "SQLite has one writer at a time. Each transaction flushes (synchronous=FULL), or stays open while the service does something else; a rollback journal also keeps readers out.",
     remedy: "Use journal_mode=WAL with synchronous=NORMAL, put several changes into a transaction, keep transactions short.",
@@ -31,8 +31,9 @@ const SAMPLES_MIN: f64 = 50.0;
 const HELD_MIN: f64 = 5.0;
 /// Share of the response time in which the request holds the lock.
 const OF_RESPONSE: f64 = 0.3;
-/// Flushes of a disk per response.
+/// Flushes of a disk per response, and transactions.
 const FLUSHES: f64 = 0.5;
+const TRANSACTIONS: f64 = 0.5;
 
 fn check(evidence: &Evidence<'_>) -> Checked {
     let files = evidence.needed(SourceKind::Sqlite)?;
@@ -94,20 +95,31 @@ fn queueing(evidence: &Evidence<'_>, file: &Watched<'_>) -> Option<Draft> {
     })
 }
 
-/// Requests that hold the lock for much of their time, because a commit waits for the disk.
+/// Requests that commit one by one, each of which waits for the disk while it holds the lock.
 fn flushing(evidence: &Evidence<'_>, file: &Watched<'_>) -> Option<Draft> {
-    let samples = file.rise("sqlite.lock.samples", "")?.amount;
-    let held = held(file).filter(|held| held * samples >= HELD_MIN)?;
-    let each = held / evidence.throughput().filter(|throughput| *throughput > 0.0)?;
+    let flushes = flushes(evidence);
+    let transactions = file.rise("sqlite.transactions", "").and_then(|rise| evidence.per_request(rise));
+    let each = held_per_response(evidence, file);
     let mean = evidence.response_mean().filter(|mean| *mean > 0.0)?;
-    let hosts = evidence.sources(SourceKind::Host);
-    let flushes = hosts.first().and_then(|host| Some(host.rises("host.disk.flushes").first()?.1));
-    let flushes = flushes.and_then(|rise| evidence.per_request(rise));
-    let of_response = "time that the write lock is held per response, of its time";
+    let of_response = each.map(|each| each / mean);
+    let first =
+        Signal::at_least("flushes of a disk per response", Unit::Count, flushes, FLUSHES, "/proc/diskstats")?;
     let signals: Vec<Signal> = [
-        Signal::at_least(of_response, Unit::Share, Some(each / mean), OF_RESPONSE, "/proc/locks"),
-        Signal::at_least("flushes of a disk per response", Unit::Count, flushes, FLUSHES, "/proc/diskstats"),
-        busy_disk(evidence),
+        Some(first),
+        Signal::at_least(
+            "transactions that change the database, per response",
+            Unit::Count,
+            transactions,
+            TRANSACTIONS,
+            "the file: header or WAL index",
+        ),
+        Signal::at_least(
+            "time that the write lock is held per response, of its time",
+            Unit::Share,
+            of_response,
+            OF_RESPONSE,
+            "/proc/locks",
+        ),
     ]
     .into_iter()
     .flatten()
@@ -115,15 +127,42 @@ fn flushing(evidence: &Evidence<'_>, file: &Watched<'_>) -> Option<Draft> {
     (signals.len() >= 2).then(|| Draft {
         subject: Subject::of(SubjectKind::Resource, file.name(), None),
         statement: format!(
-            "the write lock of {} is held for {} per response, {} of the response time",
+            "each response commits {} transactions to {}, for which a disk flushes {} times",
+            number(transactions.unwrap_or(0.0)),
             file.source.name,
-            seconds(each),
-            percent((each / mean).min(1.0))
+            number(flushes.unwrap_or(0.0))
         ),
         signals,
         remedy: remedy(file),
-        gain: Gain::saves(Some(mean), Some(each), "the time that the lock is held per response"),
+        gain: Gain::saves(
+            Some(mean),
+            flush_time(evidence).or(each),
+            "the time that the disk flushes, per response",
+        ),
     })
+}
+
+/// How long a response holds the write lock; `None` if too few samples saw it held.
+fn held_per_response(evidence: &Evidence<'_>, file: &Watched<'_>) -> Option<f64> {
+    let samples = file.rise("sqlite.lock.samples", "")?.amount;
+    let held = held(file).filter(|held| held * samples >= HELD_MIN)?;
+    Some(held / evidence.throughput().filter(|throughput| *throughput > 0.0)?)
+}
+
+/// Flushes of the busiest disk per response, those of the WAL of observed PostgreSQL servers left out.
+fn flushes(evidence: &Evidence<'_>) -> Option<f64> {
+    let hosts = evidence.sources(SourceKind::Host);
+    let all = evidence.per_request(hosts.first()?.rises("host.disk.flushes").first()?.1)?;
+    let servers = evidence.sources(SourceKind::Postgres);
+    let known = servers.iter().filter_map(|server| evidence.per_request(server.rise("wal.syncs", "")?));
+    Some(all - known.sum::<f64>())
+}
+
+/// Time that the busiest disk flushes per response, in seconds.
+fn flush_time(evidence: &Evidence<'_>) -> Option<f64> {
+    let hosts = evidence.sources(SourceKind::Host);
+    let time = evidence.per_request(hosts.first()?.rises("host.disk.flush_time").first()?.1)?;
+    Some(time).filter(|time| *time > 0.0)
 }
 
 fn remedy(file: &Watched<'_>) -> Remedy {
@@ -140,7 +179,7 @@ mod tests {
     use knee_core::observation::SourceKind;
     use knee_core::schedule::Curve;
 
-    use crate::testing::Scene;
+    use crate::testing::{RATE, Scene};
     use crate::{Confidence, Remedy};
 
     #[test]
@@ -175,5 +214,23 @@ mod tests {
         let finding = of(1.0).unwrap();
         assert_eq!((finding.evidence.len(), finding.confidence), (2, Confidence::Likely));
         assert_eq!(of(0.05), None, "many changes share a flush");
+    }
+
+    #[test]
+    fn a_commit_per_request_is_found_by_the_counters_of_the_file_where_its_lock_is_too_short_to_be_seen() {
+        let of = |transactions: f64| {
+            let mut scene = Scene::steady();
+            let host = scene.host(4.0);
+            scene.counter(host, "host.disk.flushes", "vda", 1.0 * RATE as f64);
+            let file = scene.source(SourceKind::Sqlite, "news.db");
+            scene.counter(file, "sqlite.transactions", "", transactions * RATE as f64);
+            scene
+        };
+        assert!(of(1.0).found("sqlite_writer").unwrap().statement.starts_with("each response commits 1"));
+        assert_eq!(of(0.01).found("sqlite_writer"), None, "something else flushes");
+        let mut beside = of(1.0);
+        let server = beside.postgres();
+        beside.counter(server, "wal.syncs", "", 0.9 * RATE as f64);
+        assert_eq!(beside.found("sqlite_writer"), None, "PostgreSQL flushes");
     }
 }

@@ -8,6 +8,8 @@
 pub(super) struct Header {
     pub(super) is_wal: bool,
     pub(super) page_size: u32,
+    /// Transactions that changed the database; stands still while it has a WAL.
+    pub(super) changes: u32,
 }
 
 /// Reads the first 100 bytes of a database.
@@ -16,7 +18,9 @@ pub(super) fn header(bytes: &[u8]) -> Option<Header> {
     let [high, low, write_version, ..] = rest else { return None };
     // The size 65,536 does not fit and is written as 1.
     let size = u32::from(u16::from_be_bytes([*high, *low]));
-    Some(Header { is_wal: *write_version == 2, page_size: if size == 1 { 65_536 } else { size } })
+    let changes = u32::from_be_bytes(*bytes.get(24..)?.first_chunk()?);
+    let page_size = if size == 1 { 65_536 } else { size };
+    Some(Header { is_wal: *write_version == 2, page_size, changes })
 }
 
 /// The index of a WAL (`-shm`).
@@ -26,6 +30,8 @@ pub(super) struct Index {
     pub(super) frames: u32,
     /// Of these, how many are in the database already.
     pub(super) backfilled: u32,
+    /// Transactions that were written into the WAL.
+    pub(super) changes: u32,
     marks: [u32; READERS],
 }
 
@@ -36,12 +42,12 @@ const READERS: usize = 5;
 pub(super) fn index(bytes: &[u8]) -> Option<Index> {
     let number = |place: usize| Some(u32::from_ne_bytes(*bytes.get(place..)?.first_chunk()?));
     let is_initialized = *bytes.get(12)? != 0;
-    let (frames, backfilled) = (number(16)?, number(96)?);
+    let (changes, frames, backfilled) = (number(8)?, number(16)?, number(96)?);
     let mut marks = [0; READERS];
     for (place, mark) in marks.iter_mut().enumerate() {
         *mark = number(100 + 4 * place)?;
     }
-    is_initialized.then_some(Index { frames, backfilled, marks })
+    is_initialized.then_some(Index { frames, backfilled, changes, marks })
 }
 
 impl Index {
@@ -186,9 +192,10 @@ mod tests {
     fn the_header_says_how_changes_are_kept() {
         let mut bytes = b"SQLite format 3\0\x10\0\x02\x02".to_vec();
         bytes.resize(100, 0);
-        assert_eq!(header(&bytes), Some(Header { is_wal: true, page_size: 4096 }));
+        assert_eq!(header(&bytes), Some(Header { is_wal: true, page_size: 4096, changes: 0 }));
         bytes[16..19].copy_from_slice(&[0, 1, 1]);
-        assert_eq!(header(&bytes), Some(Header { is_wal: false, page_size: 65_536 }));
+        bytes[24..28].copy_from_slice(&[0, 0, 1, 2]);
+        assert_eq!(header(&bytes), Some(Header { is_wal: false, page_size: 65_536, changes: 258 }));
         assert_eq!(header(b"SQLite format 3\0"), None);
         assert_eq!(header(b"PK\x03\x04"), None);
     }
@@ -199,13 +206,14 @@ mod tests {
         bytes[12] = 1;
         let mut put =
             |place: usize, number: u32| bytes[place..place + 4].copy_from_slice(&number.to_ne_bytes());
+        put(8, 77);
         put(16, 500);
         put(96, 120);
         for (place, mark) in [0, 120, 480, u32::MAX, u32::MAX].into_iter().enumerate() {
             put(100 + 4 * place, mark);
         }
         let index = index(&bytes).unwrap();
-        assert_eq!((index.frames, index.backfilled), (500, 120));
+        assert_eq!((index.frames, index.backfilled, index.changes), (500, 120, 77));
         let mut locks = Locks::default();
         assert_eq!(index.oldest_reader(&locks), None);
         locks.readers = [true, false, true, false, false];

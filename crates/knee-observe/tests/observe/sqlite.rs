@@ -54,6 +54,7 @@ fn the_wal_and_the_locks_of_a_database_are_seen_from_outside() {
     });
     assert!(last(&seen, "sqlite.wal.bytes", "").unwrap() > 0.0);
     assert!(last(&seen, "sqlite.wal.frames", "").unwrap() >= 2.0);
+    assert!(last(&seen, "sqlite.transactions", "").unwrap() >= 2.0, "a table and a row");
     assert_eq!(seen.text(0, "setting", "journal_mode"), Some("wal"));
     writer.stdin.take().unwrap().write_all(b"\n").unwrap();
     // Read to the end, so that it is not stopped by a full pipe.

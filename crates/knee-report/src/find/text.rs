@@ -51,7 +51,7 @@ fn not_looked_at(report: &Report, style: &Style) -> Vec<String> {
     if lacks.is_empty() {
         return Vec::new();
     }
-    let mut lines = vec![heading("Not looked at", "rules by what they lack", style)];
+    let mut lines = vec![heading("Not looked at", "(rules, by what they lack)", style)];
     for (lack, codes) in lacks {
         lines.extend(wrap_words("  ", &format!("{}: {}", clean::line(lack), codes.join(", ")), style.width));
     }

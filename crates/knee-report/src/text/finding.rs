@@ -98,7 +98,13 @@ pub(crate) fn headline_words(finding: &Finding) -> String {
 
 fn subject(finding: &Finding, style: &Style) -> Vec<String> {
     let name: String = finding.subject.name.chars().take(NAME_MAX).collect();
-    let source = finding.subject.source.iter().map(|source| format!(" ({})", clean::line(source)));
+    // A process is its own source.
+    let source = finding
+        .subject
+        .source
+        .iter()
+        .filter(|source| **source != finding.subject.name)
+        .map(|source| format!(" ({})", clean::line(source)));
     let text = format!("{}{}", clean::line(&name), source.collect::<String>());
     wrap_words("    of: ", &text, style.width)
 }

@@ -140,7 +140,7 @@ fn the_text_has_the_findings_what_was_not_looked_at_the_proof_and_the_answer_las
         [
             "labs/tasks: stock under list",
             "What stops it",
-            "Not looked at rules by what they lack",
+            "Not looked at (rules, by what they lack)",
             "Proof trials with and without the remedy, in random order",
             "With the remedy what stops it now",
         ]

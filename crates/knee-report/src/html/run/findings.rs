@@ -42,7 +42,7 @@ pub(super) fn section(report: &Report, style: &Style) -> Option<Markup> {
 fn finding(finding: &Finding, style: &Style) -> Markup {
     html! {
         h3 { (texts::text(&headline_words(finding))) }
-        p { (texts::name(&finding.subject.name)) @if let Some(source) = &finding.subject.source { " (" (texts::name(source)) ")" } }
+        p { (texts::name(&finding.subject.name)) @if let Some(source) = finding.subject.source.as_ref().filter(|source| **source != finding.subject.name) { " (" (texts::name(source)) ")" } }
         ul { @for signal in &finding.evidence { li { (texts::text(&figure_words(signal, style))) } } }
         p { "Remedy: " (texts::text(&finding.remedy.to_string())) "." }
         @if let Some(gain) = gain_words(finding, style) { p { "At most: " (texts::text(&gain)) "." } }
