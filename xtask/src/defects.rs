@@ -146,7 +146,8 @@ mod tests {
         let expected = text(&crate::root().join(FOLDER).join("expected.toml")).unwrap();
         let second = Expected::read(&expected).unwrap().only(List::Second);
         assert_eq!((second.defect.len(), second.cases().len()), (16, 32));
-        let is_link = |source: &Option<String>| source.as_ref().is_some_and(|source| source.starts_with("https://"));
+        let is_link =
+            |source: &Option<String>| source.as_ref().is_some_and(|source| source.starts_with("https://"));
         assert!(second.defect.iter().all(|defect| is_link(&defect.source)));
     }
 }

@@ -33,7 +33,8 @@ const TITLES_OF_JSON: &str =
 const PLACE: &str = "INSERT INTO placements (shelf, label) \
                      SELECT $1::bigint, 'item ' || n FROM generate_series(1, $2::bigint) n";
 
-const POST: &str = "INSERT INTO feed (text) SELECT repeat('what is new, in words ', 8) || n FROM generate_series(1, 8) n";
+const POST: &str =
+    "INSERT INTO feed (text) SELECT repeat('what is new, in words ', 8) || n FROM generate_series(1, 8) n";
 const ALL: &str = "SELECT id, text FROM feed ORDER BY id DESC";
 const NEWEST: &str = "SELECT id, text FROM feed ORDER BY id DESC LIMIT 20";
 
@@ -92,8 +93,7 @@ pub async fn forget_transaction(shop: &Shop) -> Result<(), Refusal> {
 pub async fn reports(shop: &Shop, after: i64) -> Result<Value, Refusal> {
     let sql = if shop.has(Defect::JsonColumn) { TITLES_OF_JSON } else { TITLES };
     let rows = shop.database.query(sql, &[&after]).await?;
-    let one =
-        |row: &Row| json!([row.get::<_, i64>(0), row.get::<_, &str>(1), row.get::<_, &str>(2)]);
+    let one = |row: &Row| json!([row.get::<_, i64>(0), row.get::<_, &str>(1), row.get::<_, &str>(2)]);
     Ok(rows.iter().map(one).collect())
 }
 

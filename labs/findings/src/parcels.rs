@@ -64,8 +64,7 @@ pub async fn parcel(shop: &Shop, id: i64) -> Result<Value, Refusal> {
 /// PostgreSQL fails.
 pub async fn found(shop: &Shop, text: &str) -> Result<Value, Refusal> {
     let rows = shop.database.query(search(shop.defect), &[&text]).await?;
-    let one =
-        |row: &Row| json!([row.get::<_, i64>(0), row.get::<_, &str>(1), row.get::<_, &str>(2)]);
+    let one = |row: &Row| json!([row.get::<_, i64>(0), row.get::<_, &str>(1), row.get::<_, &str>(2)]);
     Ok(rows.iter().map(one).collect())
 }
 

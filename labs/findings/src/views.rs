@@ -71,10 +71,8 @@ impl Views {
         let pinned = if defect == Defect::PinnedWal { Some(Mutex::new(pin(path, defect)?)) } else { None };
         let (queue, views) = channel();
         let views = Arc::new(Mutex::new(views));
-        let is_single = matches!(
-            defect,
-            Defect::RollbackJournal | Defect::CommitPerView | Defect::LookupInTransaction
-        );
+        let is_single =
+            matches!(defect, Defect::RollbackJournal | Defect::CommitPerView | Defect::LookupInTransaction);
         for number in 0..if is_single { SINGLE_WRITERS } else { 1 } {
             let (connection, views) = (connect(path, defect)?, Arc::clone(&views));
             let group_max = if is_single { 1 } else { GROUP_MAX };

@@ -68,7 +68,12 @@ fn answer(page: &mut String, expected: &Expected, saved: &Saved) {
     put!(page);
     for (list, (score, _)) in List::ALL.into_iter().zip(&lists) {
         if score.missing > 0 {
-            put!(page, "The trial of the {} is not finished: {} looks are missing.\n", list.name(), score.missing);
+            put!(
+                page,
+                "The trial of the {} is not finished: {} looks are missing.\n",
+                list.name(),
+                score.missing
+            );
         }
     }
 }
@@ -80,7 +85,13 @@ fn in_healthy(score: &Score) -> String {
     }
     let limit = HEALTHY_FINDINGS_OF_20 * score.healthy as f64 / 20.0;
     let is_met = score.healthy_findings as f64 <= limit;
-    format!("{} in {}, and {} hints: {}", score.healthy_findings, score.healthy, score.healthy_hints, met(is_met))
+    format!(
+        "{} in {}, and {} hints: {}",
+        score.healthy_findings,
+        score.healthy,
+        score.healthy_hints,
+        met(is_met)
+    )
 }
 
 /// A share that has a goal.
@@ -156,7 +167,10 @@ fn defects(page: &mut String, list: List, expected: &Expected, saved: &Saved) {
 }
 
 fn entry(defect: &Defect) -> String {
-    let of = defect.source.as_ref().map_or_else(|| defect.of.clone(), |source| format!("[{}]({source})", defect.of));
+    let of = defect
+        .source
+        .as_ref()
+        .map_or_else(|| defect.of.clone(), |source| format!("[{}]({source})", defect.of));
     defect.note.as_ref().map_or_else(|| of.clone(), |note| format!("{of} ({note})"))
 }
 
@@ -280,7 +294,8 @@ mod tests {
         let absent = "[[absent]]\nof = 'Todos: a replica'\nwhy = 'there is none'\n";
         let expected = Expected::read(&format!("{FIRST}{absent}")).unwrap();
         let page = write(&expected, &offset_was_found());
-        let row = "| defects found | 1 of 1, 100 % (95 % CI 21 to 100 %): met | not tried yet | at least 90 % |";
+        let row =
+            "| defects found | 1 of 1, 100 % (95 % CI 21 to 100 %): met | not tried yet | at least 90 % |";
         assert!(page.contains(row), "{page}");
         assert!(page.contains("| of all entries of the list | 1 of 2 (50 %) |"), "{page}");
         assert!(page.contains("first list is not finished: 1 looks are missing"), "{page}");

@@ -40,7 +40,10 @@ fn of_office() -> Router<Arc<Shop>> {
         .route("/mails", post(|State(shop): Shared| async move { created(office::take_mail(&shop).await) }))
         .route("/reports", get(reports))
         .route("/shelves/{id}", post(place))
-        .route("/feed", get(feed).post(|State(shop): Shared| async move { created(office::post(&shop).await) }))
+        .route(
+            "/feed",
+            get(feed).post(|State(shop): Shared| async move { created(office::post(&shop).await) }),
+        )
 }
 
 fn of_levels() -> Router<Arc<Shop>> {
