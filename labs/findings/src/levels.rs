@@ -20,7 +20,7 @@ use crate::shop::Shop;
 /// Fields of the hash of levels.
 const LEVELS: usize = 20_000;
 /// How long the worker needs for a quote.
-const WORK: Duration = Duration::from_millis(15);
+const WORK: Duration = Duration::from_millis(25);
 /// Longest wait for the worker, in seconds.
 const PATIENCE_S: u64 = 5;
 

@@ -13,7 +13,7 @@ use crate::refusal::Refusal;
 use crate::shop::Shop;
 
 /// Placements per batch.
-pub const BATCH: i64 = 200;
+pub const BATCH: i64 = 400;
 
 const ENTRY: &str = "INSERT INTO entries (account, amount) VALUES ($1, 1)";
 /// Locks the row against changes, and against entries that refer to it.

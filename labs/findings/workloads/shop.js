@@ -100,10 +100,7 @@ const works = {
   placements: () => sent(`/shelves/${1 + any(2000)}`, '/shelves/{id}'),
   levels: () => asked(`/levels/${any(20000)}`, '/levels/{item}'),
   totals: () => asked('/prices', '/prices'),
-  quotes: () => {
-    sent('/quotes', '/quotes');
-    return asked(`/sessions/${any(5000)}`, '/sessions/{user}');
-  },
+  quotes: () => (any(6) ? asked(`/sessions/${any(5000)}`, '/sessions/{user}') : sent('/quotes', '/quotes')),
   visits: () => sent(`/visits/${any(500)}`, '/visits/{article}'),
   rates: () => asked('/rates', '/rates'),
   readers: () => asked(`/notes/${1 + any(60000)}`, '/notes/{id}'),
