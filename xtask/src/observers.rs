@@ -22,15 +22,18 @@ pub struct Options {
     #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u32).range(3..=200))]
     blocks: u32,
     /// Length of each run in seconds
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(5..=120))]
+    #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(5..=120))]
     seconds: u32,
     /// Requests per second: the CPU of the shop must have room
-    #[arg(long, default_value_t = 500)]
+    #[arg(long, default_value_t = 1_000)]
     rate: u32,
     /// Measure this build in place of the release build of this tree
     #[arg(long, value_name = "PROGRAM")]
     knee: Option<PathBuf>,
 }
+
+/// Fewest requests of a run: a 99th percentile needs them.
+const REQUESTS_MIN: u64 = 10_000;
 
 /// What one run cost.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +47,10 @@ struct Cost {
 /// Loads the shop alternately with and without observers, and prints the table.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     ensure!(process::cpus() >= 2, "the generator and the shop need a CPU each");
+    ensure!(
+        u64::from(options.rate) * u64::from(options.seconds) >= REQUESTS_MIN,
+        "a run needs {REQUESTS_MIN} requests: raise --rate or --seconds"
+    );
     let knee = Knee::get(root, options.knee.clone())?;
     program::lab(root, "findings")?;
     let shop = Shop::up(root, knee.path())?;

@@ -22,8 +22,8 @@ pub fn sentence(search: &Search) -> String {
             format!("no answer, because the load is invalid{}", why.unwrap_or_default())
         }
         Proof::Tried(tried) => match findings.get(tried.finding) {
-            Some(finding) => format!("{}; {}", found(finding), shown(tried)),
-            None => shown(tried),
+            Some(finding) => format!("{}; {}", found(finding), shown(tried, &remedy(finding, tried))),
+            None => shown(tried, "the remedy"),
         },
         Proof::NotTried { why, .. } => match findings.first() {
             Some(finding) if finding.is_hint() => {
@@ -57,8 +57,16 @@ fn cause(finding: &Finding) -> String {
     clean::line(&text).into_owned()
 }
 
+/// The remedy, with what was changed where the cause does not say it.
+fn remedy(finding: &Finding, tried: &Tried) -> String {
+    match &finding.remedy {
+        Remedy::Index { .. } | Remedy::Trigrams { .. } | Remedy::Analyze { .. } => "the remedy".to_owned(),
+        _ => format!("the remedy ({})", clean::line(&tried.change)),
+    }
+}
+
 /// What the remedy changed, by the first metric that was measured.
-fn shown(tried: &Tried) -> String {
+fn shown(tried: &Tried, remedy: &str) -> String {
     let conclusion = &tried.conclusion;
     let Some(effect) = decisive(conclusion) else {
         return "not proven: no block has both sides".to_owned();
@@ -74,10 +82,10 @@ fn shown(tried: &Tried) -> String {
     };
     let result = result(effect, conclusion.confidence());
     match effect.verdict {
-        Verdict::Same => format!("the remedy changes nothing: {}{ends}, {result}", effect.metric),
-        Verdict::Undecided => format!("not proven: with the remedy, {}{ends}, {result}", effect.metric),
-        _ if change.estimate < 0.0 => format!("with the remedy, {} falls{ends}, {result}", effect.metric),
-        _ => format!("with the remedy, {} rises{ends}, {result}", effect.metric),
+        Verdict::Same => format!("{remedy} changes nothing: {}{ends}, {result}", effect.metric),
+        Verdict::Undecided => format!("not proven: with {remedy}, {}{ends}, {result}", effect.metric),
+        _ if change.estimate < 0.0 => format!("with {remedy}, {} falls{ends}, {result}", effect.metric),
+        _ => format!("with {remedy}, {} rises{ends}, {result}", effect.metric),
     }
 }
 
