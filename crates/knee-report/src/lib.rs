@@ -26,7 +26,11 @@ pub mod csv;
 
 pub mod find;
 
+pub mod kept;
+
 pub mod locust;
+
+pub mod page_data;
 
 pub mod sweep;
 

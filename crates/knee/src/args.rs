@@ -79,7 +79,8 @@ pub struct LoadArgs {
 #[derive(Args, Clone, Debug)]
 #[command(max_term_width = 80, disable_help_flag = true)]
 pub struct ReportArgs {
-    /// `last`, `last~1` for the run before, a name from `--list`, or a file [default: last]
+    /// `last`, `last~1` for the one before, a name from `--list`, a record or an HTML report
+    /// [default: last]
     #[arg(value_name = "RECORD")]
     pub record: Option<String>,
     /// List saved runs, newest first; with the name of a study, sweep or comparison, list its trials
@@ -416,6 +417,8 @@ pub enum ReportFormat {
     Csv,
     /// oha's JSON
     OhaJson,
+    /// Markdown; of a sweep, a study or a comparison
+    Md,
     /// Locust's four CSV files; needs -o
     LocustCsv,
     /// Nothing; see the exit code and the saved run
@@ -432,7 +435,7 @@ impl ReportFormat {
             Self::Csv => Some(Format::Csv),
             Self::OhaJson => Some(Format::OhaJson),
             Self::Quiet => Some(Format::Quiet),
-            Self::LocustCsv => None,
+            Self::Md | Self::LocustCsv => None,
         }
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use knee_driver::study::run_unsaved;
 use knee_engine::control::{Control, Request};
+use knee_report::kept::{self, COLUMNS};
 use knee_report::html;
 use knee_report::study::{Document, comparison as shown, markdown, text};
 use knee_report::text::Palette;
@@ -15,9 +16,10 @@ use knee_study::record_pair::RecordPair;
 use knee_study::study::{Options, Study};
 
 use super::failed::{Failed, driver_failed, failed, refused};
+use super::keep::keep;
 use super::noise;
 use super::progress::Progress;
-use super::report::open;
+use super::saved::open_run;
 use super::sides::Sides;
 use crate::args::{CompareArgs, CompareFormat, CompareOutputFlags};
 use crate::exit::Exit;
@@ -28,9 +30,6 @@ use crate::settings::compare::{self as settings, Side};
 use crate::settings::output::open_result;
 use crate::signals;
 use crate::store::Store;
-
-/// Width of a text, whatever the terminal's: results are pasted.
-const COLUMNS: usize = 100;
 
 /// Runs the command.
 ///
@@ -58,7 +57,7 @@ pub fn compare(args: &CompareArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
 
 fn records(a: &Path, b: &Path, output: &CompareOutputFlags, narrate: fn(&str)) -> Result<Exit, Problem> {
     let name = |path: &Path| on_one_line(&path.display().to_string());
-    let (one, other) = (open(a, narrate)?, open(b, narrate)?);
+    let (one, other) = (open_run(a, narrate)?, open_run(b, narrate)?);
     let noise = noise::of_this_machine(narrate);
     let pair = RecordPair::of((&one, &name(a)), (&other, &name(b)), noise);
     let mut sink = open_result(output.output.as_deref())?;
@@ -99,6 +98,7 @@ fn driven(args: &CompareArgs, sides: [Side; 2], narrate: fn(&str)) -> Result<Exi
         _ => render(&shown::comparison(&comparison), &args.output),
     };
     sink.write(rendered.as_bytes()).map_err(failed)?;
+    keep(&kept::comparison(&comparison).with_page(html::comparison(&comparison)), narrate);
     Ok(fault.unwrap_or_else(|| exit_of(&comparison, control.request() != Request::Run)))
 }
 

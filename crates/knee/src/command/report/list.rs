@@ -3,17 +3,20 @@
 //! Reads every record that it shows, so it shows the newest ones only. An unreadable record has a row that says so.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 use jiff::Timestamp;
+use jiff::civil::DateTime;
 use knee_core::plan::{Executor, Plan};
 use knee_core::record::Run;
 use knee_core::record::run::read;
+use knee_report::kept::Summary;
 use knee_report::{View, number};
 
+use crate::command::saved::RESULT_BYTES_MAX;
 use crate::problem::{Problem, on_one_line, reason};
-use crate::store::Store;
+use crate::store::{self, Store};
 
 /// Most rows of a table.
 const ROWS_MAX: usize = 50;
@@ -92,6 +95,9 @@ fn more(count: usize) -> String {
 }
 
 fn row(called: String, path: &Path) -> [String; 7] {
+    if store::is_result(path) {
+        return of_result(called, path);
+    }
     let reading = File::open(path)
         .map_err(|error| reason(&error))
         .and_then(|file| read(BufReader::new(file)).map_err(|error| error.to_string()));
@@ -103,6 +109,37 @@ fn row(called: String, path: &Path) -> [String; 7] {
             [called, dash(), dash(), dash(), dash(), "unreadable".to_owned(), what]
         }
     }
+}
+
+/// A sweep, a study, a comparison, a calibration or a search.
+fn of_result(called: String, path: &Path) -> [String; 7] {
+    let dash = || "–".to_owned();
+    let time = time_of_name(path).unwrap_or_else(dash);
+    match summary(path) {
+        Ok(summary) => {
+            let validity = summary.validity.map_or_else(dash, |validity| validity.name().to_owned());
+            let kind = summary.kind.name().to_owned();
+            [called, time, kind, dash(), dash(), validity, on_one_line(&summary.title)]
+        }
+        Err(error) => {
+            let what = format!("{}: {}", name(path), on_one_line(&error));
+            [called, time, dash(), dash(), dash(), "unreadable".to_owned(), what]
+        }
+    }
+}
+
+fn summary(path: &Path) -> Result<Summary, String> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| reason(&error))?;
+    file.take(RESULT_BYTES_MAX).read_to_end(&mut bytes).map_err(|error| reason(&error))?;
+    Summary::unpack(&bytes).map_err(|error| error.to_string())
+}
+
+/// The time in the name of a result: `20261121T101530.123Z-sweep-a.result`.
+fn time_of_name(path: &Path) -> Option<String> {
+    let stem = path.file_stem()?.to_str()?;
+    let time = DateTime::strptime("%Y%m%dT%H%M%S%.fZ", stem.split_once('-')?.0).ok()?;
+    Some(time.strftime("%Y-%m-%d %H:%M:%S").to_string())
 }
 
 fn of_run(called: String, run: &Run) -> [String; 7] {
