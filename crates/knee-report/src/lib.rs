@@ -18,6 +18,8 @@ pub mod json;
 
 pub mod chart;
 
+pub mod history;
+
 pub mod html;
 
 pub mod oha_json;

@@ -17,6 +17,8 @@ mod compare;
 
 mod find;
 
+mod history;
+
 mod observe;
 
 mod run;
@@ -35,6 +37,7 @@ pub use compare::{
     CalibrateArgs, CommandFlags, CompareArgs, CompareFormat, CompareOutputFlags, TrialFlags, VerdictFlags,
 };
 pub use find::{FindArgs, FindFormat, FindOutputFlags, SearchFlags};
+pub use history::{HistoryArgs, HistoryFormat};
 pub use observe::ObserveFlags;
 pub use run::{RunArgs, RunForeignFlags, RunHttpFlags, RunLoadFlags, RunReportFlags, RunScriptFlags};
 pub use study::{ExtentFlags, StudyArgs, StudyFormat, StudyOutputFlags};
@@ -316,6 +319,9 @@ pub struct OutputFlags {
     /// Save the run to this file [default: where `knee report` finds it]
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Name of the saved run, for `knee history` and `knee compare --baseline` [default: the host]
+    #[arg(long, value_name = "NAME", conflicts_with = "record")]
+    pub name: Option<String>,
     /// Print a line per second instead of the live screen
     #[arg(long)]
     pub no_tui: bool,

@@ -16,6 +16,7 @@ use knee_study::record_pair::RecordPair;
 use knee_study::study::{Options, Study};
 
 use super::failed::{Failed, driver_failed, failed, refused};
+use super::history;
 use super::keep::keep;
 use super::noise;
 use super::progress::Progress;
@@ -37,8 +38,13 @@ use crate::store::Store;
 ///
 /// What is wrong with what was typed, or what failed on this machine.
 pub fn compare(args: &CompareArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
+    if let Some(name) = &args.baseline {
+        return with_baseline(name, args, narrate).map_err(refused);
+    }
     let store = Store::of_process();
-    let side = |text: &str| settings::side(text, store.as_ref()).map_err(refused);
+    let side = |text: &Option<String>| {
+        settings::side(text.as_deref().unwrap_or_default(), store.as_ref()).map_err(refused)
+    };
     match (side(&args.a)?, side(&args.b)?) {
         (Side::Record(a), Side::Record(b)) => {
             settings::refuse_misplaced(args, true).map_err(refused)?;
@@ -53,6 +59,21 @@ pub fn compare(args: &CompareArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
             driven(args, [a, b], narrate)
         }
     }
+}
+
+/// A saved run beside the one before it that has this name and can be compared.
+fn with_baseline(name: &str, args: &CompareArgs, narrate: fn(&str)) -> Result<Exit, Problem> {
+    settings::refuse_misplaced(args, true)?;
+    let (candidate, None) = (args.a.as_deref().unwrap_or("last"), &args.b) else {
+        let hint = "give the candidate alone: `--baseline NAME` is the other side";
+        return Err(Problem::new("two sides are given, and `--baseline`", hint));
+    };
+    let Side::Record(candidate) = settings::side(candidate, Store::of_process().as_ref())? else {
+        let what = format!("`{}` is not a saved run, for `--baseline`", on_one_line(candidate));
+        return Err(Problem::new(what, "load it first; then give `last` or a file"));
+    };
+    let baseline = history::baseline(name, &open_run(&candidate, narrate)?, narrate)?;
+    records(&baseline, &candidate, &args.output, narrate)
 }
 
 fn records(a: &Path, b: &Path, output: &CompareOutputFlags, narrate: fn(&str)) -> Result<Exit, Problem> {
@@ -71,7 +92,9 @@ fn records(a: &Path, b: &Path, output: &CompareOutputFlags, narrate: fn(&str)) -
 }
 
 fn driven(args: &CompareArgs, sides: [Side; 2], narrate: fn(&str)) -> Result<Exit, Failed> {
-    let named = [(args.a.as_str(), &sides[0]), (args.b.as_str(), &sides[1])];
+    let typed = |side: &Option<String>| side.clone().unwrap_or_default();
+    let (a, b) = (typed(&args.a), typed(&args.b));
+    let named = [(a.as_str(), &sides[0]), (b.as_str(), &sides[1])];
     let variants = settings::variants(&named, &args.command).map_err(refused)?;
     let asked = settings::asked("A and B", variants, &args.trial, &args.verdict).map_err(refused)?;
     let driver = Sides::new(args, sides).map_err(refused)?;

@@ -6,11 +6,10 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use jiff::Timestamp;
 use jiff::civil::DateTime;
-use knee_core::plan::{Executor, Plan};
 use knee_core::record::Run;
 use knee_core::record::run::read;
+use knee_report::history::{aligned, load, moment};
 use knee_report::kept::Summary;
 use knee_report::{View, number};
 
@@ -147,7 +146,7 @@ fn of_run(called: String, run: &Run) -> [String; 7] {
     let dash = || "–".to_owned();
     [
         called,
-        time(run.head.started.0),
+        moment(run.head.started),
         load(&run.head.plan),
         view.rate.achieved.map_or_else(dash, |rate| format!("{}/s", number::rate(rate))),
         view.total.response.percentile("p99").nanos().map_or_else(dash, |nanos| number::time(nanos, None)),
@@ -156,46 +155,6 @@ fn of_run(called: String, run: &Run) -> [String; 7] {
     ]
 }
 
-/// `2026-11-21 10:15:30`.
-fn time(wall: u64) -> String {
-    let time = Timestamp::from_nanosecond(i128::from(wall)).unwrap_or(Timestamp::UNIX_EPOCH);
-    time.strftime("%Y-%m-%d %H:%M:%S").to_string()
-}
-
-/// A load in three words: `50 connections, 10.0 s`, `1,000/s, 60.0 s`.
-fn load(plan: &Plan) -> String {
-    // The endpoints of a script are met only while it runs.
-    let user = if plan.endpoints.is_empty() { "VU" } else { "connection" };
-    let shape = match &plan.scenarios[..] {
-        [scenario] => match &scenario.executor {
-            Executor::Open { rate, .. } => format!("{}/s", number::rate(rate.peak())),
-            Executor::Closed { .. } => plural(u64::from(scenario.users_max()), user),
-        },
-        several => format!("{} scenarios", several.len()),
-    };
-    let extent = match (plan.duration(), plan.requests()) {
-        (Some(duration), _) => format!(", {duration}"),
-        (None, Some(requests)) => format!(", {}", plural(requests, "request")),
-        (None, None) => String::new(),
-    };
-    shape + &extent
-}
-
-fn plural(count: u64, word: &str) -> String {
-    format!("{} {word}{}", number::count(count), if count == 1 { "" } else { "s" })
-}
-
 fn name(path: &Path) -> String {
     on_one_line(&path.file_name().unwrap_or_default().to_string_lossy())
-}
-
-/// Columns as wide as their widest cell, two blanks apart.
-fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; N] = std::array::from_fn(width);
-    let line = |row: &[String; N]| {
-        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
-    };
-    rows.iter().map(line).collect()
 }
