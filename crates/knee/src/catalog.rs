@@ -15,7 +15,7 @@ use knee_core::record::run::read;
 use knee_core::unit::Nanos;
 use knee_driver::private_file;
 use knee_report::history::Entry;
-use knee_report::kept::Summary;
+use knee_report::kept::{FILE_BYTES_MAX, Summary};
 use serde::{Deserialize, Serialize};
 
 use crate::problem::{Problem, on_one_line, reason};
@@ -26,9 +26,6 @@ const VERSION: u32 = 1;
 
 /// Most bytes of the list.
 const BYTES_MAX: u64 = 256 << 20;
-
-/// Most bytes of a result.
-const RESULT_BYTES_MAX: u64 = 64 << 20;
 
 /// The files in the store.
 #[derive(Debug, Default)]
@@ -166,7 +163,7 @@ fn entry(path: &Path) -> Result<Entry, String> {
         return Ok(Entry::of_run(&stem, name, &reading.run));
     }
     let mut bytes = Vec::new();
-    file.take(RESULT_BYTES_MAX).read_to_end(&mut bytes).map_err(|error| reason(&error))?;
+    file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).map_err(|error| reason(&error))?;
     let summary = Summary::unpack(&bytes).map_err(|error| error.to_string())?;
     Ok(Entry::of_result(&stem, name, time_of_name(&stem), &summary))
 }

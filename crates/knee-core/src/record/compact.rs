@@ -3,6 +3,7 @@
 //! Read back, it is the same run, so every report of it is the same. What only single intervals show is lost: the
 //! times of a part of the run, and Locust's totals over time. Does not choose where the bytes go.
 
+use std::borrow::Cow;
 use std::io;
 
 use super::format::{POINTS_OF_FRAME, Summed, Writer};
@@ -11,9 +12,15 @@ use super::{Point, Run, Tail};
 use crate::interval::Interval;
 use crate::observation::{Batch, Observations, batches};
 use crate::plan::EndpointId;
+use crate::tally::EndpointTally;
 
 /// Fewest points that are left when neighbouring ones are joined to save bytes.
 const POINTS_LEAST: usize = 1_800;
+
+/// Most bytes of the histograms of a run, and most points of its observations, that are tried: more never become small.
+/// The limit also keeps the memory of a report within its bound.
+const TALLY_BYTES_MAX: usize = 32 << 20;
+const OBSERVED_MAX: usize = 250_000;
 
 /// A run as a small record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,10 +35,10 @@ impl Compact {
     /// The run in at most `bytes_max` bytes. Of a long run, neighbouring points are joined until it fits. `None` if that
     /// is not enough, as with a thousand busy endpoints, or if the totals of the run are more precise than its parts.
     pub fn of(run: &Run, bytes_max: usize) -> Option<Self> {
-        if run.measured.whole.is_some() || run.warm_up.whole.is_some() {
+        if is_large(run) {
             return None;
         }
-        let (mut points, mut shared) = (run.series.clone(), 1);
+        let (mut points, mut shared) = (Cow::Borrowed(&run.series[..]), 1);
         loop {
             let bytes = write(run, &points).ok()?;
             if bytes.len() <= bytes_max {
@@ -40,9 +47,17 @@ impl Compact {
             if points.len() < 2 * POINTS_LEAST {
                 return None;
             }
-            (points, shared) = (halve(&points), shared * 2);
+            (points, shared) = (Cow::Owned(halve(&points)), shared * 2);
         }
     }
+}
+
+/// Whether a run has too much for a small record, or totals that are more precise than the sum of its endpoints.
+fn is_large(run: &Run) -> bool {
+    let tallies = [&run.warm_up, &run.measured];
+    let bytes: usize = tallies.iter().flat_map(|tally| &tally.endpoints).map(EndpointTally::heap_bytes).sum();
+    let observed: usize = run.observations.series.iter().map(|series| series.points.len()).sum();
+    bytes > TALLY_BYTES_MAX || observed > OBSERVED_MAX || tallies.iter().any(|tally| tally.whole.is_some())
 }
 
 fn write(run: &Run, points: &[Point]) -> io::Result<Vec<u8>> {

@@ -28,7 +28,7 @@ pub struct HistoryArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
-    help: HelpFlag,
+    pub(super) help: HelpFlag,
 }
 
 /// Format of the list.

@@ -10,13 +10,10 @@ use std::path::Path;
 use knee_core::record::Run;
 use knee_core::record::format::ReadError;
 use knee_core::record::run::read;
-use knee_report::kept::{self, KeptResult};
+use knee_report::kept::{self, FILE_BYTES_MAX, KeptResult};
 use knee_report::page_data::{self, Carried, PAGE_BYTES_MAX};
 
 use crate::problem::{Problem, on_one_line, reason};
-
-/// Most bytes of the file of a result.
-pub const RESULT_BYTES_MAX: u64 = 64 << 20;
 
 /// What a file holds.
 pub enum Saved {
@@ -50,7 +47,7 @@ pub fn open(path: &Path, narrate: fn(&str)) -> Result<Saved, Problem> {
         return of_page(path, &at_most(source, PAGE_BYTES_MAX as u64).map_err(unreadable)?, narrate);
     }
     if start.starts_with(&kept::MAGIC) {
-        let bytes = at_most(source, RESULT_BYTES_MAX).map_err(unreadable)?;
+        let bytes = at_most(source, FILE_BYTES_MAX).map_err(unreadable)?;
         return result(path, &bytes).map(|kept| Saved::Result(Box::new(kept)));
     }
     run(path, source, narrate).map(|run| Saved::Run(Box::new(run), Place::Record))

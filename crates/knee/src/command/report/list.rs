@@ -10,10 +10,9 @@ use jiff::civil::DateTime;
 use knee_core::record::Run;
 use knee_core::record::run::read;
 use knee_report::history::{aligned, load, moment};
-use knee_report::kept::Summary;
+use knee_report::kept::{FILE_BYTES_MAX, Summary};
 use knee_report::{View, number};
 
-use crate::command::saved::RESULT_BYTES_MAX;
 use crate::problem::{Problem, on_one_line, reason};
 use crate::store::{self, Store};
 
@@ -130,7 +129,7 @@ fn of_result(called: String, path: &Path) -> [String; 7] {
 fn summary(path: &Path) -> Result<Summary, String> {
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|error| reason(&error))?;
-    file.take(RESULT_BYTES_MAX).read_to_end(&mut bytes).map_err(|error| reason(&error))?;
+    file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).map_err(|error| reason(&error))?;
     Summary::unpack(&bytes).map_err(|error| error.to_string())
 }
 
