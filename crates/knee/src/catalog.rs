@@ -80,7 +80,9 @@ impl Catalog {
         let stored = before.files.len();
         let mut known = before.files;
         for path in store.files()? {
-            let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { continue };
+            let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else {
+                continue;
+            };
             let metadata = match fs::metadata(&path) {
                 Ok(metadata) if metadata.is_file() => metadata,
                 Ok(_) => {
@@ -245,7 +247,9 @@ mod tests {
             assert_eq!(catalog.entries.len(), 1);
             let named: Vec<&str> = catalog.skipped.iter().map(|(file, _)| file.as_str()).collect();
             assert_eq!(named, ["cut.result", "folder.knee", "noise.knee", "notes.txt"]);
-            assert!(catalog.notes()[0].starts_with("note: skipped `cut.result`: the saved result is cut off"));
+            assert!(
+                catalog.notes()[0].starts_with("note: skipped `cut.result`: the saved result is cut off")
+            );
         }
     }
 

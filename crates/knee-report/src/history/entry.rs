@@ -61,8 +61,7 @@ impl Entry {
             let reading = view.total.response.percentile(percentile);
             reading.nanos().filter(|_| !reading.is_lower_bound()).map(|nanos| nanos / 1e9)
         };
-        let figures =
-            Figures { goodput: view.rate.achieved, p50_s: time("p50"), p99_s: time("p99") };
+        let figures = Figures { goodput: view.rate.achieved, p50_s: time("p50"), p99_s: time("p99") };
         let validity = run.validity.validity;
         Self {
             record: record.to_owned(),

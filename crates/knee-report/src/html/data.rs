@@ -27,7 +27,8 @@ pub(super) struct Data {
 impl Data {
     /// The whole document, or a sentence that it is too large.
     pub fn whole(json: String, kept: &KeptResult) -> Self {
-        let whole = "This file contains the whole result as JSON, as `--output-format json` prints it.".to_owned();
+        let whole =
+            "This file contains the whole result as JSON, as `--output-format json` prints it.".to_owned();
         let mut data = Self::first_that_fits([(json, whole)], 0);
         let carried = Carried::Result(kept.pack());
         let room = BYTES_MAX.saturating_sub(data.json.as_ref().map_or(0, String::len));
@@ -36,10 +37,7 @@ impl Data {
     }
 
     /// The first document for which there is room, with what it contains, beside the record of the run.
-    pub fn of_run(
-        documents: impl IntoIterator<Item = (String, String)>,
-        record: Option<&Compact>,
-    ) -> Self {
+    pub fn of_run(documents: impl IntoIterator<Item = (String, String)>, record: Option<&Compact>) -> Self {
         let carried = record.map(|record| Carried::Record(record.bytes.clone()));
         let taken = carried.as_ref().map_or(0, |carried| carried.encoded().len());
         let mut data = Self::first_that_fits(documents, taken);

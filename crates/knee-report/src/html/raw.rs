@@ -22,7 +22,8 @@ pub(super) fn drawing(svg: &str) -> Markup {
 
 /// Base64 as a JSON string: none of its characters means anything in HTML.
 pub(super) fn base64(encoded: &str) -> Markup {
-    let plain = encoded.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='));
+    let plain =
+        encoded.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='));
     PreEscaped(if plain { format!("\"{encoded}\"") } else { "null".to_owned() })
 }
 

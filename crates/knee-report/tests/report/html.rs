@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use knee_core::outcome::Fault;
 use knee_core::plan::Endpoint;
@@ -11,9 +12,9 @@ use knee_core::record::run::read;
 use knee_core::validity::{Validity, Warning};
 use knee_findings::Confidence;
 use knee_report::clean::is_hostile;
-use knee_report::text::{self, Style};
 use knee_report::kept::{KeptResult, Printed};
 use knee_report::page_data::{self, Carried};
+use knee_report::text::{self, Style};
 use knee_report::{View, csv, html, json};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -242,6 +243,39 @@ fn the_run_within_a_page_is_the_run_of_its_record() {
         assert_eq!(json::render(&other), json::render(&view), "{name}");
         assert_eq!(csv::render(&other), csv::render(&view), "{name}");
         assert_eq!(of_run(&again), of_run(&run), "{name}");
+    }
+}
+
+/// The record within a page.
+static CARRIED: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    match page_data::read(of_run(&fixture::three_endpoints()).as_bytes()).unwrap() {
+        Carried::Record(bytes) => bytes,
+        Carried::Result(_) => panic!("the page carries no run"),
+    }
+});
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_damage_to_what_a_page_carries_breaks_a_report(
+        places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        end in any::<prop::sample::Index>(),
+        cut in any::<bool>(),
+    ) {
+        let mut bytes = CARRIED.clone();
+        for (place, byte) in places {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        if cut {
+            bytes.truncate(end.index(bytes.len()));
+        }
+        if let Ok(reading) = read(&*bytes) {
+            let view = View::of(&reading.run);
+            prop_assert!(!text::render(&view, &Style::default()).is_empty());
+            prop_assert!(!json::render(&view).is_empty());
+        }
     }
 }
 

@@ -9,8 +9,8 @@ use knee_report::html;
 use knee_report::kept::COLUMNS;
 use knee_report::study::plot::{self, PlotKind};
 use knee_report::study::{
-    Commands, Document, Provenance, Session, UnclearMarkers, claims_begin, comparison as shown, json, markdown,
-    summary, text, with_claims,
+    Commands, Document, Provenance, Session, UnclearMarkers, claims_begin, comparison as shown, json,
+    markdown, summary, text, with_claims,
 };
 use knee_report::text::Palette;
 use knee_study::compare::{Asked, Comparison, variant};

@@ -168,6 +168,7 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Ref
     let cli = Cli::try_parse_from(&line).map_err(|error| explain(&error, &line))?;
     Ok(match cli.command {
         Some(Subcommands::Report(args)) => Invocation::Report(args),
+        Some(Subcommands::History(args)) => Invocation::History(args),
         Some(Subcommands::Demo(args)) => Invocation::Demo(args),
         Some(Subcommands::Run(args)) => Invocation::Run(args),
         Some(Subcommands::Sweep(args)) => Invocation::Sweep(args),

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use knee_driver::study::run_unsaved;
 use knee_engine::control::{Control, Request};
-use knee_report::kept::{self, COLUMNS};
 use knee_report::html;
+use knee_report::kept::{self, COLUMNS};
 use knee_report::study::{Document, comparison as shown, markdown, text};
 use knee_report::text::Palette;
 use knee_study::compare::Comparison;

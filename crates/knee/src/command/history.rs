@@ -85,7 +85,9 @@ pub(super) fn baseline(name: &str, run: &Run, narrate: fn(&str)) -> Result<PathB
     let shown = on_one_line(name);
     let what = match () {
         () if named.is_empty() => format!("no saved run is called `{shown}`, for `--baseline`"),
-        () if earlier.is_empty() => format!("no run called `{shown}` began before this one, for `--baseline`"),
+        () if earlier.is_empty() => {
+            format!("no run called `{shown}` began before this one, for `--baseline`")
+        }
         () if alike.is_empty() => format!(
             "no earlier run called `{shown}` has the plan, the target and the machine of this one, for `--baseline`"
         ),

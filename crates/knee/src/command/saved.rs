@@ -38,8 +38,7 @@ pub enum Place {
 ///
 /// When it cannot be read, or holds nothing that knee wrote.
 pub fn open(path: &Path, narrate: fn(&str)) -> Result<Saved, Problem> {
-    let file = File::open(path)
-        .map_err(|error| of_file(path, &reason(&error), "check its permissions"))?;
+    let file = File::open(path).map_err(|error| of_file(path, &reason(&error), "check its permissions"))?;
     let mut source = BufReader::new(file);
     let unreadable = |error: std::io::Error| of_file(path, &reason(&error), "give the file of a saved run");
     let start = source.fill_buf().map_err(unreadable)?.to_vec();
@@ -70,7 +69,8 @@ pub fn open_run(path: &Path, narrate: fn(&str)) -> Result<Run, Problem> {
 
 fn of_page(path: &Path, page: &[u8], narrate: fn(&str)) -> Result<Saved, Problem> {
     let carried = page_data::read(page).map_err(|error| {
-        let hint = "give the whole page as knee wrote it, or the record of the run; `knee history` lists records";
+        let hint =
+            "give the whole page as knee wrote it, or the record of the run; `knee history` lists records";
         of_file(path, &error.to_string(), hint)
     })?;
     match carried {
@@ -87,7 +87,8 @@ fn of_page(path: &Path, page: &[u8], narrate: fn(&str)) -> Result<Saved, Problem
 
 fn result(path: &Path, bytes: &[u8]) -> Result<KeptResult, Problem> {
     KeptResult::unpack(bytes).map_err(|error| {
-        let hint = "use the version of knee that wrote it, or give another file; `knee history` lists what is saved";
+        let hint =
+            "use the version of knee that wrote it, or give another file; `knee history` lists what is saved";
         of_file(path, &error.to_string(), hint)
     })
 }

@@ -22,15 +22,20 @@ fn a_page_of_a_run_is_as_good_as_its_record() {
     home.knee(LOAD).args("--record a.knee").arg(server.url("/")).run();
     report(&home, "a.knee --format html -o a.html");
     for format in ["text", "json", "csv", "oha-json", "html", "text --all-findings", "text -u us"] {
-        let (of_record, of_page) =
-            (report(&home, &format!("a.knee --format {format}")), report(&home, &format!("a.html --format {format}")));
+        let (of_record, of_page) = (
+            report(&home, &format!("a.knee --format {format}")),
+            report(&home, &format!("a.html --format {format}")),
+        );
         assert!(!of_record.stdout.is_empty() && of_record.stdout == of_page.stdout, "{format}");
     }
     // A page that was written at the end of the run is that of its record.
     home.knee(LOAD).args("--record b.knee --output-format html -o b.html").arg(server.url("/")).run();
     assert_eq!(report(&home, "b.knee").stdout, report(&home, "b.html").stdout);
     let locust = home.knee("report a.html --format locust-csv -o x").run();
-    locust.refused("`a.html` is a page, which has no totals after each interval", "give the record of the run; `knee history` lists records");
+    locust.refused(
+        "`a.html` is a page, which has no totals after each interval",
+        "give the record of the run; `knee history` lists records",
+    );
     let compare = |sides: &str| {
         let finished = home.knee("compare --output-format json").args(sides).run();
         assert_eq!(finished.code, Some(0), "{finished:?}");
@@ -118,11 +123,15 @@ fn every_command_that_measures_leaves_its_result_where_last_finds_it() {
         let json: Value = serde_json::from_str(&report(&home, "last --format json").stdout).unwrap();
         assert!(json.is_object(), "{command}");
         let listed = report(&home, "--list").stdout;
-        let kind = command.split(' ').next().unwrap().replace("find", "search").replace("compare", "comparison");
+        let kind =
+            command.split(' ').next().unwrap().replace("find", "search").replace("compare", "comparison");
         assert!(listed.lines().nth(1).unwrap().contains(&kind), "{command}: {listed}");
         let refused = home.knee("compare last last").run();
         assert_eq!(refused.code, Some(104), "{command}: {refused:?}");
-        assert!(refused.stderr.contains(&format!("this is the result of a {kind}, not a run")), "{refused:?}");
+        assert!(
+            refused.stderr.contains(&format!("this is the result of a {kind}, not a run")),
+            "{refused:?}"
+        );
         if kind != "search" {
             report(&home, "last --format html -o page.html");
             assert_eq!(report(&home, "page.html").stdout, finished.stdout, "{command}: as a page");
@@ -170,7 +179,9 @@ fn a_baseline_is_the_run_before_with_the_same_name_plan_target_and_machine() {
     home.knee("compare --baseline checkout")
         .run()
         .refused("no run called `checkout` began before this one, for `--baseline`", hint);
-    home.knee("compare --baseline other").run().refused("no saved run is called `other`, for `--baseline`", hint);
+    home.knee("compare --baseline other")
+        .run()
+        .refused("no saved run is called `other`, for `--baseline`", hint);
     run("-n 50 -c 2");
     home.knee("compare --baseline checkout").run().refused(
         "no earlier run called `checkout` has the plan, the target and the machine of this one, for `--baseline`",
@@ -179,7 +190,8 @@ fn a_baseline_is_the_run_before_with_the_same_name_plan_target_and_machine() {
     run("-n 60 -c 2");
     let compared = home.knee("compare --baseline checkout --output-format json").run();
     if cfg!(debug_assertions) {
-        compared.refused("every earlier run called `checkout` like this one is invalid, for `--baseline`", hint);
+        compared
+            .refused("every earlier run called `checkout` like this one is invalid, for `--baseline`", hint);
     } else {
         let document: Value = serde_json::from_str(&compared.stdout).unwrap();
         assert!(document["a"]["record"].as_str().unwrap().ends_with("-checkout.knee"), "{document:#}");

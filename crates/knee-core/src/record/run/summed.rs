@@ -51,8 +51,14 @@ impl RunBuilder {
 
     /// The run with the validity of its tail: every problem of the intervals is part of that.
     pub(super) fn whole(self, tail: Tail) -> Run {
+        let mut endpoints = self.endpoints();
+        for (id, endpoint) in self.met {
+            if let Some(known) = endpoints.get_mut(id.0 as usize) {
+                *known = endpoint;
+            }
+        }
         Run {
-            endpoints: self.endpoints(),
+            endpoints,
             head: self.head,
             warm_up: self.warm_up.into_tally(),
             measured: self.measured.into_tally(),
