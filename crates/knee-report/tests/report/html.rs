@@ -247,12 +247,11 @@ fn the_run_within_a_page_is_the_run_of_its_record() {
 }
 
 /// The record within a page.
-static CARRIED: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    match page_data::read(of_run(&fixture::three_endpoints()).as_bytes()).unwrap() {
+static CARRIED: LazyLock<Vec<u8>> =
+    LazyLock::new(|| match page_data::read(of_run(&fixture::three_endpoints()).as_bytes()).unwrap() {
         Carried::Record(bytes) => bytes,
         Carried::Result(_) => panic!("the page carries no run"),
-    }
-});
+    });
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]

@@ -72,7 +72,7 @@ fn a_page_that_is_broken_or_foreign_is_an_error_that_says_why() {
     home.file("broken.html", format!("{before}knee-record\">\"AAAA\"{after}"));
     let finished = home.knee("report broken.html").run();
     assert_eq!(finished.code, Some(104), "{finished:?}");
-    assert!(finished.stderr.contains("not a record"), "{finished:?}");
+    assert!(finished.stderr.contains("this is not a knee record"), "{finished:?}");
 }
 
 /// A study of the demo server whose trials are short.
@@ -164,6 +164,8 @@ fn the_history_lists_what_is_saved_newest_first_and_filters_by_name() {
     assert!(one.stdout.lines().nth(1).unwrap().contains("-checkout "), "{one:?}");
     let limited = home.knee("history --limit 1").run().stdout;
     assert!(limited.ends_with("… and 2 older (--limit N)\n"), "{limited}");
+    fs::remove_file(home.path("runs/notes.txt")).unwrap();
+    fs::remove_file(home.path("runs/broken.knee")).unwrap();
     home.knee("history nothing").run().refused(
         "nothing is saved whose name or target contains `nothing`",
         "`knee history` lists all that is saved",
