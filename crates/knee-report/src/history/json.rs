@@ -1,5 +1,6 @@
 //! The list as JSON: the layout of `docs/reference/history-json.md`.
 
+use knee_core::validity::Validity;
 use knee_study::change_point::ChangePoint;
 use serde::Serialize;
 
@@ -57,7 +58,8 @@ struct Change<'h> {
     record: &'h str,
     before: f64,
     after: f64,
-    change: f64,
+    #[serde(rename = "change")]
+    ratio: f64,
     low: f64,
     high: f64,
     p: f64,
@@ -92,7 +94,7 @@ fn listed(entry: &Entry) -> Listed<'_> {
         load: &entry.load,
         machine: &entry.machine,
         like: entry.like(),
-        validity: entry.validity.map(|validity| validity.name()),
+        validity: entry.validity.map(Validity::name),
         answer: &entry.answer,
         figures: entry.figures,
     }
@@ -106,7 +108,7 @@ fn line(trend: &Trend) -> Line<'_> {
             record: record(one.at),
             before: one.before,
             after: one.after,
-            change: one.change,
+            ratio: one.change,
             low: one.low,
             high: one.high,
             p: one.p,

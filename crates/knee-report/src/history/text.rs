@@ -2,6 +2,8 @@
 //!
 //! Names and answers of saved files can come from anyone, so they are cleaned.
 
+use std::fmt::Write as _;
+
 use jiff::Timestamp;
 use knee_core::unit::Nanos;
 use knee_study::change_point::{ChangePoint, SIDE_LEAST};
@@ -28,7 +30,8 @@ pub fn render(history: &History) -> String {
     rows.extend(history.entries.iter().map(row));
     let mut text = aligned(&rows);
     if history.older > 0 {
-        text += &format!("… and {} older (--limit N)\n", count(history.older as u64));
+        // Writing into a text cannot fail.
+        let _ = writeln!(text, "… and {} older (--limit N)", count(history.older as u64));
     }
     text
 }
@@ -103,7 +106,7 @@ fn of_metric(trend: &Trend) -> String {
     let mut text = format!("  {name}: {runs} runs{left_out}\n    {dots}{}\n", points.join(" "));
     match &trend.changes {
         None if trend.missing() > 0 => {
-            text += &format!("    no answer: a change needs {SIDE_LEAST} runs on each side\n");
+            let _ = writeln!(text, "    no answer: a change needs {SIDE_LEAST} runs on each side");
         }
         None => text += "    no answer: a figure is not above 0\n",
         Some(changes) if changes.is_empty() => text += "    no persistent change\n",

@@ -1,3 +1,5 @@
+//! Series with a planted step, without one, and with anything.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Small records beside the runs from which they were made: whole, cut off, long, damaged.
+
 use super::super::run::{Reading, read};
 use super::*;
 use crate::plan::Plan;
