@@ -24,6 +24,9 @@ use crate::store::{self, Store};
 /// The version of the list; another one is not read. It rises when entries get other content.
 const VERSION: u32 = 1;
 
+/// So many files take some seconds to read.
+const MANY: usize = 500;
+
 /// Most bytes of the list.
 const BYTES_MAX: u64 = 256 << 20;
 
@@ -68,47 +71,39 @@ struct Index {
 }
 
 impl Catalog {
-    /// What is in the store now. Reads the files that are new or changed, and stores the list for the next time.
+    /// What is in the store now. Reads the files that are new or changed, says so if they are many, and stores the list
+    /// for the next time.
     ///
     /// # Errors
     ///
     /// When the folder cannot be read. A list that cannot be written is no error: it is only slower.
-    pub fn of(store: &Store) -> Result<Self, Problem> {
-        let before = load(&store.index());
+    pub fn of(store: &Store, narrate: fn(&str)) -> Result<Self, Problem> {
         let mut catalog = Self::default();
-        let mut files = BTreeMap::new();
-        let stored = before.files.len();
-        let mut known = before.files;
+        let mut before = load(&store.index()).files;
+        let stored = before.len();
+        let (mut files, mut unread) = (BTreeMap::new(), Vec::new());
         for path in store.files()? {
-            let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else {
-                continue;
-            };
-            let metadata = match fs::metadata(&path) {
-                Ok(metadata) if metadata.is_file() => metadata,
-                Ok(_) => {
-                    catalog.skipped.push((name, "not a file".to_owned()));
-                    continue;
-                }
-                Err(error) => {
-                    catalog.skipped.push((name, reason(&error)));
-                    continue;
-                }
-            };
-            if !store::is_record(&path) && !store::is_result(&path) {
-                catalog.skipped.push((name, "not a saved run or result".to_owned()));
-                continue;
+            let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { continue };
+            match state(&path) {
+                Err(reason) => catalog.skipped.push((name, reason)),
+                Ok(state) => match before.remove(&name).filter(|known| known.state == state) {
+                    Some(known) => drop(files.insert(name, known)),
+                    None => unread.push((name, path, state)),
+                },
             }
-            let state = State::of(&metadata);
-            let known = known.remove(&name).filter(|known| known.state == state).unwrap_or_else(|| {
-                catalog.read += 1;
-                Known { state, found: entry(&path) }
-            });
-            files.insert(name, known);
         }
-        if catalog.read > 0 || files.len() != stored {
-            save(&store.index(), &Index { version: VERSION, files: files.clone() });
+        catalog.read = unread.len();
+        if catalog.read > MANY {
+            narrate(&format!("reading {} files that are not in the list yet", catalog.read));
         }
-        for (name, known) in files {
+        for (name, path, state) in unread {
+            files.insert(name, Known { state, found: entry(&path) });
+        }
+        let index = Index { version: VERSION, files };
+        if catalog.read > 0 || index.files.len() != stored {
+            save(&store.index(), &index);
+        }
+        for (name, known) in index.files {
             match known.found {
                 Ok(entry) => catalog.entries.push(entry),
                 Err(reason) => catalog.skipped.push((name, reason)),
@@ -132,6 +127,18 @@ impl Catalog {
             notes.push(format!("note: skipped {more} more"));
         }
         notes
+    }
+}
+
+/// The state of a file that belongs into the list; else why it does not.
+fn state(path: &Path) -> Result<State, String> {
+    match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => Err("not a file".to_owned()),
+        Ok(_) if !store::is_record(path) && !store::is_result(path) => {
+            Err("not a saved run or result".to_owned())
+        }
+        Ok(metadata) => Ok(State::of(&metadata)),
+        Err(error) => Err(reason(&error)),
     }
 }
 
@@ -214,7 +221,7 @@ mod tests {
         let (_home, store) = store();
         let path = store.keep(STARTED, "sweep-a", &result("one")).unwrap();
         fs::write(store.folder().join("20261121T101529.000Z-shop.knee"), RECORD).unwrap();
-        let first = Catalog::of(&store).unwrap();
+        let first = Catalog::of(&store, |_| {}).unwrap();
         let told: Vec<(&str, &str, &str)> = first
             .entries
             .iter()
@@ -223,13 +230,13 @@ mod tests {
         assert_eq!(told[0], ("sweep-a", "sweep", "one"));
         assert_eq!((told[1].0, told[1].1), ("shop", "run"));
         assert_eq!((first.read, first.entries[0].at), (2, STARTED));
-        let second = Catalog::of(&store).unwrap();
+        let second = Catalog::of(&store, |_| {}).unwrap();
         assert_eq!((second.read, &second.entries), (0, &first.entries));
         fs::write(&path, result("another")).unwrap();
-        let third = Catalog::of(&store).unwrap();
+        let third = Catalog::of(&store, |_| {}).unwrap();
         assert_eq!((third.read, third.entries[0].answer.as_str()), (1, "another"));
         fs::remove_file(&path).unwrap();
-        assert_eq!(Catalog::of(&store).unwrap().entries.len(), 1);
+        assert_eq!(Catalog::of(&store, |_| {}).unwrap().entries.len(), 1);
     }
 
     #[test]
@@ -243,7 +250,7 @@ mod tests {
         }
         fs::create_dir(store.folder().join("folder.knee")).unwrap();
         for _ in 0..2 {
-            let catalog = Catalog::of(&store).unwrap();
+            let catalog = Catalog::of(&store, |_| {}).unwrap();
             assert_eq!(catalog.entries.len(), 1);
             let named: Vec<&str> = catalog.skipped.iter().map(|(file, _)| file.as_str()).collect();
             assert_eq!(named, ["cut.result", "folder.knee", "noise.knee", "notes.txt"]);
@@ -257,19 +264,19 @@ mod tests {
     fn a_damaged_list_is_made_again() {
         let (_home, store) = store();
         store.keep(STARTED, "sweep-a", &result("one")).unwrap();
-        Catalog::of(&store).unwrap();
+        Catalog::of(&store, |_| {}).unwrap();
         let whole = fs::read(store.index()).unwrap();
         for broken in [&b""[..], b"\xff\xff\xff\xff", &whole[..whole.len() / 2]] {
             fs::write(store.index(), broken).unwrap();
-            let catalog = Catalog::of(&store).unwrap();
+            let catalog = Catalog::of(&store, |_| {}).unwrap();
             assert_eq!((catalog.entries.len(), catalog.read), (1, 1));
         }
-        assert_eq!(Catalog::of(&store).unwrap().read, 0);
+        assert_eq!(Catalog::of(&store, |_| {}).unwrap().read, 0);
     }
 
     #[test]
     fn without_a_saved_run_the_list_is_empty() {
         let (_home, store) = store();
-        assert_eq!(Catalog::of(&store).unwrap().entries.len(), 0);
+        assert_eq!(Catalog::of(&store, |_| {}).unwrap().entries.len(), 0);
     }
 }

@@ -26,7 +26,7 @@ const ROWS: usize = 50;
 /// When nothing of this name is saved, or the folder cannot be read.
 pub fn history(args: &HistoryArgs, narrate: fn(&str)) -> Result<Exit, Problem> {
     let limit = args.limit.as_deref().map(|text| whole("--limit", text, 1..=1_000_000)).transpose()?;
-    let catalog = Catalog::of(&store()?)?;
+    let catalog = Catalog::of(&store()?, narrate)?;
     catalog.notes().iter().for_each(|note| narrate(note));
     let history = chosen(catalog, args, limit.map(|limit| limit as usize))?;
     let text = match args.format {
@@ -68,7 +68,7 @@ fn store() -> Result<Store, Problem> {
 /// When there is none; says what is there instead.
 pub(super) fn baseline(name: &str, run: &Run, narrate: fn(&str)) -> Result<PathBuf, Problem> {
     let store = store()?;
-    let catalog = Catalog::of(&store)?;
+    let catalog = Catalog::of(&store, narrate)?;
     catalog.notes().iter().for_each(|note| narrate(note));
     let of = Entry::of_run("", "", run);
     let named: Vec<&Entry> = catalog
