@@ -83,7 +83,9 @@ impl Catalog {
         let stored = before.len();
         let (mut files, mut unread) = (BTreeMap::new(), Vec::new());
         for path in store.files()? {
-            let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { continue };
+            let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else {
+                continue;
+            };
             match state(&path) {
                 Err(reason) => catalog.skipped.push((name, reason)),
                 Ok(state) => match before.remove(&name).filter(|known| known.state == state) {

@@ -142,7 +142,9 @@ fn likeness(run: &Run) -> u64 {
     let mut text = head.title.clone();
     // Writing into a text cannot fail. The order of the members is that of their declaration.
     let plan = serde_json::to_string(&head.plan).unwrap_or_default();
+    // The plan is that of the whole load; the segment is the part of it.
     let _ = write!(text, "\n{plan}\n{}\n{:?}", machine(&head.machine), head.co_located);
+    let _ = write!(text, "\n{:?}", head.segment);
     fnv(text.as_bytes())
 }
 

@@ -229,6 +229,7 @@ fn head(load: &Load) -> Head {
         build: build(),
         machine: host::machine(),
         co_located,
+        segment: None,
     }
 }
 

@@ -59,6 +59,7 @@ fn long(seconds: u64) -> Run {
         build: Build::default(),
         machine: Machine::default(),
         co_located: None,
+        segment: None,
         measured_from: Nanos::ZERO,
     };
     let mut run = RunBuilder::new(head).end(Ending::Completed);
