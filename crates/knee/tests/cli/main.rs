@@ -24,6 +24,7 @@ mod cut_off;
 mod demo;
 mod finding;
 mod flags;
+mod history;
 mod hostile_text;
 mod later;
 mod main_path;
