@@ -36,4 +36,6 @@ pub mod record;
 
 pub mod fixture;
 
+pub mod fitness;
+
 pub mod event;
