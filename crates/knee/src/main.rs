@@ -5,7 +5,9 @@
 use std::process::ExitCode;
 
 use knee::args::{self, Invocation, Refused};
-use knee::command::{audit, calibrate, compare, demo, doctor, explain, find, load, report, run, study, sweep, tour};
+use knee::command::{
+    audit, calibrate, compare, demo, doctor, explain, find, load, report, run, study, sweep, tour,
+};
 use knee::demo as demo_server;
 use knee::exit::Exit;
 use knee::live::page::{self, narrate};

@@ -219,8 +219,12 @@ fn wakes(facts: &Facts) -> Check {
     let (late, all, latest) = (count(wakes.late), count(wakes.count), wakes.latest);
     let found = format!("{late} of {all} wake-ups over {LATE} late, at most {latest}{busy}");
     let (grade, effect) = match share {
-        share if share > LATE_AT_P90 => (Grade::Unfit, "over 10 %, so the p90 of fast services is invalid [lag]"),
-        share if share > LATE_AT_P99 => (Grade::Limits, "over 1 %, so the p99 of fast services is suspect [lag]"),
+        share if share > LATE_AT_P90 => {
+            (Grade::Unfit, "over 10 %, so the p90 of fast services is invalid [lag]")
+        }
+        share if share > LATE_AT_P99 => {
+            (Grade::Limits, "over 1 %, so the p99 of fast services is suspect [lag]")
+        }
         _ => return plain("timers", Grade::Ok, found),
     };
     limit("timers", grade, found, effect, "stop other programs on this machine")
@@ -256,8 +260,6 @@ fn program(program: &Program) -> Check {
         None if program.needed_for.is_empty() => {
             plain(program.name, Grade::Ok, "not found; knee does not need it")
         }
-        None => {
-            limit(program.name, Grade::Off, "not found".to_owned(), program.needed_for, &program.install)
-        }
+        None => limit(program.name, Grade::Off, "not found".to_owned(), program.needed_for, &program.install),
     }
 }

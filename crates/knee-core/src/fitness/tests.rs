@@ -72,8 +72,7 @@ fn ports_limit_connections_if_they_are_fewer_than_files() {
 
 #[test]
 fn a_laptop_that_saves_power_is_fit_within_limits() {
-    let facts =
-        server_but(&[("/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n")]);
+    let facts = server_but(&[("/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n")]);
     assert_eq!(check(&facts, "governor").found, "performance, powersave");
     let fitness = judge(&facts);
     assert!(fitness.fit && fitness.answer.ends_with("within the limits of: governor."), "{}", fitness.answer);
@@ -130,9 +129,15 @@ fn a_build_without_optimizations_and_too_few_files_are_unfit() {
 
 #[test]
 fn what_is_missing_is_off_and_what_is_not_reported_is_unknown() {
-    let mut facts = server_but(&[("/proc/pressure/cpu", ""), ("/proc/sys/kernel/perf_event_paranoid", "4\n")]);
+    let mut facts =
+        server_but(&[("/proc/pressure/cpu", ""), ("/proc/sys/kernel/perf_event_paranoid", "4\n")]);
     facts.programs = vec![
-        Program { name: "Redis", needed_for: "studies need it", install: "install it".to_owned(), version: None },
+        Program {
+            name: "Redis",
+            needed_for: "studies need it",
+            install: "install it".to_owned(),
+            version: None,
+        },
         Program { name: "k6", ..Program::default() },
     ];
     let grades = ["pressure", "perf", "Redis", "k6"].map(|name| check(&facts, name).grade);
