@@ -4,10 +4,57 @@
 
 use std::cmp::Reverse;
 
-use super::{Check, Facts, Grade, LATE, Program};
+use serde::Serialize;
+
+use super::facts::{Facts, Program};
+use super::noise::LATE;
 use crate::unit::Nanos;
 use crate::validity::figure::{count, percent};
 use crate::validity::rule::{ports, steal};
+
+/// What a check found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// Name of the check: one word.
+    pub name: &'static str,
+    /// Whether it limits what can be measured.
+    pub grade: Grade,
+    /// What was found, in a few words.
+    pub found: String,
+    /// What it means for results; empty if nothing follows from it.
+    pub effect: String,
+    /// What to do about it; empty if there is nothing to do.
+    pub remedy: String,
+}
+
+/// What a check means for measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Grade {
+    /// No limit.
+    Ok,
+    /// Some results are less exact, or some loads cannot be sent.
+    Limits,
+    /// Results would be invalid.
+    Unfit,
+    /// A feature of knee is not available; other measurements are not affected.
+    Off,
+    /// This platform does not report it.
+    Unknown,
+}
+
+impl Grade {
+    /// The word shown.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Limits => "limits",
+            Self::Unfit => "unfit",
+            Self::Off => "off",
+            Self::Unknown => "unknown",
+        }
+    }
+}
 
 /// Files that a run holds open besides its connections.
 const FILES_BESIDE_CONNECTIONS: u64 = 32;

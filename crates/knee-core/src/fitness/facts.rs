@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Pauses, Wakes};
+use super::noise::{Pauses, Wakes};
 use crate::fixture::division;
 
 /// Returns the text of a file, or nothing if this machine does not have the file.

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use super::*;
+use crate::unit::Nanos;
 
 /// A machine with these files, otherwise as a fast, quiet one.
 fn machine(files: &[(&str, &str)]) -> Facts {

@@ -36,8 +36,8 @@ const WIDTH: usize = 80;
 /// If stdout cannot be written.
 pub fn doctor(args: &DoctorArgs) -> Result<Exit, Problem> {
     let fitness = judge(&facts());
-    let result = match args.format {
-        _ if args.json => json::pretty(&fitness),
+    let format = if args.json { DoctorFormat::Json } else { args.format };
+    let result = match format {
         DoctorFormat::Json => json::pretty(&fitness),
         DoctorFormat::Text => text(&fitness),
         DoctorFormat::Quiet => String::new(),
