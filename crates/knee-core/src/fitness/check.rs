@@ -138,11 +138,13 @@ fn files(facts: &Facts) -> Check {
 
 fn ports_in_use(facts: &Facts) -> Check {
     let Some((taken, range)) = facts.ports.filter(|(_, range)| *range > 0) else { return unknown("ports") };
-    let mut found = format!("{} of {} local ports in use", count(taken), count(range));
-    if !facts.reuses_ports {
-        let rate = range as f64 * ports::LIMIT / TIME_WAIT_S;
-        found += &format!("; for up to {} new connections/s to one address", count(rate as u64));
-    }
+    let rate = (range as f64 * ports::LIMIT / TIME_WAIT_S) as u64;
+    let new = if facts.reuses_ports {
+        String::new()
+    } else {
+        format!("; for up to {} new connections/s to one address", count(rate))
+    };
+    let found = format!("{} of {} local ports in use{new}", count(taken), count(range));
     if taken as f64 / range as f64 <= ports::LIMIT {
         return plain("ports", Grade::Ok, found);
     }
@@ -170,10 +172,11 @@ fn quota(facts: &Facts) -> Check {
     let Some(quota) = facts.quota.filter(|quota| *quota < cpus) else {
         return plain("quota", Grade::Ok, "no CPU quota below the number of CPUs");
     };
-    let mut found = format!("a cgroup allows {quota:.2} CPUs");
-    if let Some((stopped, periods)) = facts.throttled.filter(|(stopped, _)| *stopped > 0) {
-        found += &format!("; it stopped knee in {stopped} of {periods} periods");
-    }
+    let stopped = match facts.throttled.filter(|(stopped, _)| *stopped > 0) {
+        Some((stopped, periods)) => format!("; it stopped knee in {stopped} of {periods} periods"),
+        None => String::new(),
+    };
+    let found = format!("a cgroup allows {quota:.2} CPUs{stopped}");
     let effect = "a load that needs more CPU time is stopped for parts of a second [throttled]";
     limit("quota", Grade::Limits, found, effect, "raise the CPU limit of the container or the cgroup")
 }
