@@ -15,6 +15,8 @@ mod command_line;
 
 mod compare;
 
+mod doctor;
+
 mod find;
 
 mod history;
@@ -36,6 +38,7 @@ pub use command_line::{Invocation, Refused, help, meant_command, parse};
 pub use compare::{
     CalibrateArgs, CommandFlags, CompareArgs, CompareFormat, CompareOutputFlags, TrialFlags, VerdictFlags,
 };
+pub use doctor::{DoctorArgs, DoctorFormat};
 pub use find::{FindArgs, FindFormat, FindOutputFlags, SearchFlags};
 pub use history::{HistoryArgs, HistoryFormat};
 pub use observe::ObserveFlags;

@@ -22,6 +22,8 @@ pub mod compare;
 
 pub mod calibrate;
 
+pub mod doctor;
+
 pub mod explain;
 
 pub mod history;

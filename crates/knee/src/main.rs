@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use knee::args::{self, Invocation, Refused};
 use knee::command::{
-    audit, calibrate, compare, demo, explain, find, history, load, report, run, study, sweep, tour,
+    audit, calibrate, compare, demo, doctor, explain, find, history, load, report, run, study, sweep, tour,
 };
 use knee::demo as demo_server;
 use knee::exit::Exit;
@@ -83,6 +83,7 @@ fn execute(invocation: Invocation) -> Result<Exit, (Problem, Exit)> {
             store::begin_series("tour", "demo");
             tour::tour(&args, say)
         }
+        Invocation::Doctor(args) => doctor::doctor(&args).map_err(refused),
         Invocation::Audit(args) => audit::audit(&args, say).map_err(refused),
         Invocation::Explain(args) => explain::explain(&args).map_err(refused),
     }

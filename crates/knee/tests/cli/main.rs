@@ -22,6 +22,7 @@ mod big_record;
 mod compare;
 mod cut_off;
 mod demo;
+mod doctor;
 mod finding;
 mod flags;
 mod history;
