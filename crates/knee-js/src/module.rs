@@ -7,6 +7,7 @@ use rquickjs::module::{Declarations, Declared, Exports, ModuleDef};
 use rquickjs::{Ctx, Module, Object, Result, Value};
 
 use crate::loader::uses::Names;
+use websocket::{websockets, ws};
 
 pub mod argument;
 
@@ -71,6 +72,8 @@ pub mod timers;
 
 pub mod web;
 
+pub mod websocket;
+
 /// Which exports of a module the script imports by name; the others need not exist.
 fn imported(ctx: &Ctx<'_>, module: &str) -> Result<Names> {
     Ok(current::state(ctx)?.program.imports_of(module))
@@ -125,4 +128,7 @@ modules! {
     "k6/encoding" Encoding encoding::EXPORTS, encoding::build;
     "k6/execution" Execution execution::EXPORTS, execution::build, default execution::guarded;
     "k6/timers" Timers timers::EXPORTS, timers::build;
+    "k6/websockets" WebSockets websockets::EXPORTS, websockets::build;
+    "k6/experimental/websockets" FormerWebSockets websockets::EXPORTS, websockets::build;
+    "k6/ws" Ws ws::EXPORTS, ws::build;
 }

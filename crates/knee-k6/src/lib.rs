@@ -40,3 +40,5 @@ pub mod read;
 pub mod summary;
 
 pub mod threshold;
+
+pub mod websocket;

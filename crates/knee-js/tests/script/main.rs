@@ -21,4 +21,6 @@ mod leaks;
 mod loading;
 mod memory;
 mod module;
+mod peer;
 mod server;
+mod sockets;
