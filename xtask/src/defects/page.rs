@@ -59,6 +59,9 @@ fn answer(page: &mut String, expected: &Expected, saved: &Saved) {
     row(page, "defects found", "at least 90 %", &|score, _| goal(score.recall, RECALL));
     row(page, "of those for which a rule is meant", "", &|score, _| shown(score.recall_with_rule));
     row(page, "of all entries of the list", "", &|score, list| {
+        if score.recall.all == 0 {
+            return NOT_TRIED.to_owned();
+        }
         let all = Share { of: score.recall.of, all: list.defect.len() + list.absent.len() };
         format!("{} of {} ({:.0} %)", all.of, all.all, all.value() * 100.0)
     });

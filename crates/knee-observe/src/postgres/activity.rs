@@ -162,6 +162,7 @@ impl Backend {
     }
 }
 
+/// Asks the function behind `pg_stat_activity`: the view joins databases and roles, which costs more than the function.
 fn question(version: u32) -> String {
     let query_id = if version >= 14 { "query_id::text" } else { "NULL::text" };
     format!(
@@ -172,7 +173,8 @@ fn question(version: u32) -> String {
          CASE WHEN wait_event_type = 'Lock' \
          AND row_number() OVER (PARTITION BY wait_event_type = 'Lock' ORDER BY pid) <= {ASKED_MAX} \
          THEN pg_blocking_pids(pid) END \
-         FROM pg_stat_activity WHERE backend_type = 'client backend' AND datname = current_database() \
+         FROM pg_stat_get_activity(NULL) WHERE backend_type = 'client backend' \
+         AND datid = (SELECT oid FROM pg_database WHERE datname = current_database()) \
          AND application_name <> 'knee-observe'"
     )
 }

@@ -145,7 +145,8 @@ fn answered(tally: &EndpointTally) -> u64 {
 /// What was measured of each endpoint that was called, if there are several, and few enough to store.
 fn by_endpoint(run: &Run) -> BTreeMap<String, OfEndpoint> {
     let mut all = BTreeMap::new();
-    for (endpoint, tally) in run.head.plan.endpoints.iter().zip(&run.measured.endpoints) {
+    // Those of the plan alone would be none of a script: it names its endpoints only while it runs.
+    for (endpoint, tally) in run.endpoints.iter().zip(&run.measured.endpoints) {
         // Two on different ports have one name: such a run stores neither.
         if tally.planned > 0 && all.insert(without_host(&endpoint.name), of_endpoint(tally)).is_some() {
             return BTreeMap::new();
@@ -328,6 +329,22 @@ mod tests {
         assert_eq!((list.times.requests(), list.times.unsuccessful(), list.body_bytes), (31, 1, 6_000));
         assert_eq!(list.responses, Counted { failed: 0, of: 30 });
         assert_eq!(measured.figures[&Metric::ResponseSize], Figure::from(200.0));
+    }
+
+    #[test]
+    fn endpoints_that_a_script_names_only_while_it_runs_are_stored_too() {
+        let mut head = head();
+        head.plan.endpoints.clear();
+        let mut second = Interval { to: Nanos::from_secs(1), ..Interval::default() };
+        for (id, name) in [(0, "GET /todos/"), (1, "POST /todos/")] {
+            second.endpoints_met.push((EndpointId(id), Endpoint { name: name.into() }));
+            second.measured.endpoint_mut(EndpointId(id)).planned = 5;
+        }
+        let mut builder = RunBuilder::new(head);
+        builder.add(&second);
+        let measured = Measured::of(&builder.end(Ending::Completed), &Spent::default(), None);
+        let names: Vec<&str> = measured.endpoints.keys().map(String::as_str).collect();
+        assert_eq!(names, ["GET /todos/", "POST /todos/"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The defects of what the shop asks of partners. Their times are constants of the service, not speeds of the machine.
+//! The defects of requests to partners. A partner takes a constant time, so the tests measure no speed of the machine.
 
 use std::time::Duration;
 

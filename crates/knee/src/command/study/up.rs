@@ -16,8 +16,12 @@ use crate::exit::Exit;
 use crate::problem::{Problem, on_one_line};
 use crate::signals;
 
-/// Interval of looks at the services and at signals.
+/// Interval of looks at signals.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// Pauses from one look at the services to the next: a look reads what each process has mapped, and costs CPU time that
+/// they would use.
+const PAUSES_PER_LOOK: u32 = 10;
 
 /// Brings up `variant`, or the baseline, and keeps it until the user interrupts.
 ///
@@ -46,15 +50,24 @@ pub fn up(
     for line in lines(definition, folder, &mut standing) {
         narrate(&line);
     }
-    let mut ended = Ok(());
-    while control.request() == Asked::Run && ended.is_ok() {
-        thread::sleep(PAUSE);
-        ended = standing.check();
-    }
+    let ended = stay(&mut standing, &control);
     narrate("stopping everything");
     standing.down().map_err(driver_failed)?;
     ended.map_err(driver_failed)?;
     Ok(Exit::Ok)
+}
+
+/// Waits until the user interrupts. An error if a service or a store ends by itself.
+fn stay(standing: &mut Standing, control: &Control) -> Result<(), knee_driver::Error> {
+    loop {
+        for _ in 0..PAUSES_PER_LOOK {
+            if control.request() != Asked::Run {
+                return Ok(());
+            }
+            thread::sleep(PAUSE);
+        }
+        standing.check()?;
+    }
 }
 
 /// The addresses, and what to try.
