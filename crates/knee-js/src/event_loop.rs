@@ -4,7 +4,7 @@
 //! reports the time until which nothing is due.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use knee_core::unit::Nanos;
 use knee_k6::account::Charge;
@@ -83,6 +83,8 @@ pub struct EventLoop {
     timers: RefCell<Timers>,
     promised: RefCell<HashMap<u64, Promised>>,
     listeners: RefCell<HashMap<u64, Listener>>,
+    /// What is called at the next turn, in this order, each with the memory that it takes.
+    ready: RefCell<VecDeque<(Callback, Charge)>>,
     last_timer: Cell<u32>,
     last_request: Cell<u64>,
 }
@@ -104,6 +106,11 @@ impl EventLoop {
         let timer = timers.at.remove(&id).and_then(|at| timers.by_time.remove(&(at, id)));
         drop(timers);
         drop(timer);
+    }
+
+    /// Calls a function at the next turn.
+    pub fn call_later(&self, callback: Callback, memory: Charge) {
+        self.ready.borrow_mut().push_back((callback, memory));
     }
 
     /// A number for a request to be begun.
@@ -151,9 +158,13 @@ impl EventLoop {
         first.or_else(|| waits().then_some(Nanos::MAX))
     }
 
-    /// Takes the timer that is due first, if one is due now; a repeated one stays. Does not read the time where there
-    /// are no timers.
+    /// Takes what is called at this turn; otherwise the timer that is due first, if one is due now; a repeated one stays.
+    /// Does not read the time where there are no timers.
     pub fn take_due(&self, now: impl FnOnce() -> Nanos) -> Option<Callback> {
+        let ready = self.ready.borrow_mut().pop_front();
+        if let Some((callback, _)) = ready {
+            return Some(callback);
+        }
         let mut timers = self.timers.borrow_mut();
         let first = timers.by_time.first_entry()?;
         let now = now();
@@ -178,5 +189,6 @@ impl EventLoop {
         drop(self.timers.take());
         drop(self.promised.take());
         drop(self.listeners.take());
+        drop(self.ready.take());
     }
 }

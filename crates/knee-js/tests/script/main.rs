@@ -22,5 +22,6 @@ mod loading;
 mod memory;
 mod module;
 mod peer;
+mod secret;
 mod server;
 mod sockets;

@@ -84,7 +84,8 @@ async fn recorded(
     cut: Nanos,
 ) -> Opened {
     let name = request.tags.iter().rev().find(|(name, _)| name == "name").map(|(_, value)| value.clone());
-    let endpoint = sender.endpoints.id(&name.unwrap_or_else(|| format!("GET {}", request.shown)));
+    let name = name.unwrap_or_else(|| format!("GET {}", request.shown));
+    let endpoint = sender.endpoints.id(&sender.secrets.masked(&name));
     let now = sender.network.clock.now();
     let [due, earliest] = [late.due, late.earliest].map(|late| now.since(late));
     let id = sender.recorder.borrow_mut().begin(endpoint, due, earliest);

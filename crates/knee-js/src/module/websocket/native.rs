@@ -21,6 +21,7 @@ use crate::module::text::Text;
 use crate::op::Op;
 use crate::program::LogLevel;
 use crate::state::State;
+use knee_k6::go_text;
 use knee_k6::websocket::event::Event;
 use knee_k6::websocket::line::{Line, Unsent};
 use knee_k6::websocket::request::Dialect;
@@ -209,5 +210,5 @@ fn utf8<'js>(ctx: Ctx<'js>, text: Value<'js>) -> Result<ArrayBuffer<'js>> {
 }
 
 fn text(value: Value<'_>) -> String {
-    shown::text(&bytes_of(&value).unwrap_or_default())
+    go_text::text(&bytes_of(&value).unwrap_or_default())
 }

@@ -13,6 +13,7 @@ use crate::module::bytes::buffer_of;
 use crate::module::current::state;
 use crate::module::define::{Define as _, array_of};
 use crate::state::State;
+use knee_k6::go_text::text;
 use knee_k6::http::answer::shown_name;
 use knee_k6::websocket::event::{Ending, Event};
 
@@ -74,16 +75,6 @@ fn response<'js>(ctx: &Ctx<'js>, reply: Option<&HandshakeReply>, error: &str) ->
     Ok(object.into_value())
 }
 
-/// Bytes as a text: as in k6, each byte that is no UTF-8 is one replacement character.
-pub fn text(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        text.push_str(chunk.valid());
-        text.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
-    }
-    text
-}
-
 /// Milliseconds since the Unix epoch at a time on the run's clock.
 fn wall(state: &State, at: Nanos) -> f64 {
     clock::wall().since(state.now().since(at)).as_millis_f64()
@@ -93,16 +84,4 @@ fn wall(state: &State, at: Nanos) -> f64 {
 pub fn wall_now(ctx: Ctx<'_>) -> Result<f64> {
     let state = state(&ctx)?;
     Ok(wall(&state, state.now()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_byte_that_is_no_text_is_one_replacement_character() {
-        // Recorded from k6 v1.8.1.
-        assert_eq!(text(&[0x61, 0xff, 0xfe, 0x62, 0xe2, 0x82, 0x63]), "a\u{fffd}\u{fffd}b\u{fffd}\u{fffd}c");
-        assert_eq!(text("grün".as_bytes()), "grün");
-    }
 }
