@@ -30,7 +30,7 @@ use crate::world::Description;
 use knee_k6::http::send::{Late, RequestSender};
 use knee_k6::http::targets::Targets;
 use knee_k6::observe::Observer;
-use knee_k6::observe::tags::SystemTags;
+use knee_k6::observe::system_tags::SystemTags;
 use knee_k6::secrets::Secrets;
 
 /// Interval of checks for timeouts and the end of a stage, outside of scenarios.

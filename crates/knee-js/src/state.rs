@@ -22,7 +22,7 @@ use knee_k6::account::{Account, Charge};
 use knee_k6::http::cookie::Jar;
 use knee_k6::http::request::Expected;
 use knee_k6::http::targets::Targets;
-use knee_k6::observe::tags::{SystemTag, SystemTags};
+use knee_k6::observe::system_tags::{SystemTag, SystemTags};
 use knee_k6::observe::{Context, Nobody, Observer};
 use knee_k6::websocket::sockets::Sockets;
 

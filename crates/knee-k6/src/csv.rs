@@ -113,7 +113,7 @@ impl Rows {
     }
 
     /// The next row; `None` at the end.
-    pub fn next(&mut self) -> Result<Option<Row>, CsvError> {
+    pub fn next_row(&mut self) -> Result<Option<Row>, CsvError> {
         if self.options.to.is_some_and(|to| to > 0 && self.line > to) {
             return Ok(None);
         }
@@ -154,7 +154,7 @@ mod tests {
     fn all(text: &str, options: Options) -> Result<Vec<String>, CsvError> {
         let mut rows = Rows::begin(text.as_bytes().into(), 0, options)?;
         let mut all = Vec::new();
-        while let Some(row) = rows.next()? {
+        while let Some(row) = rows.next_row()? {
             all.push(serde_json::to_string(&row).unwrap());
         }
         Ok(all)
@@ -166,7 +166,10 @@ mod tests {
             all(TEXT, Options { skips_first, from, to, ..Options::default() }).unwrap().len()
         };
         assert_eq!((rows(false, None, None), rows(true, None, None), rows(true, Some(2), None)), (4, 3, 2));
-        assert_eq!((rows(false, None, Some(0)), rows(false, None, Some(1)), rows(false, Some(1), Some(2))), (4, 2, 2));
+        assert_eq!(
+            (rows(false, None, Some(0)), rows(false, None, Some(1)), rows(false, Some(1), Some(2))),
+            (4, 2, 2)
+        );
     }
 
     #[test]

@@ -9,13 +9,15 @@ use knee_core::unit::Nanos;
 
 use crate::http::answer::Answer;
 use crate::http::request::Request;
-use tags::SystemTags;
+use system_tags::SystemTags;
 
 pub mod iterations;
 
 pub mod metered;
 
 pub mod streamed;
+
+pub mod system_tags;
 
 mod tag_lists;
 

@@ -67,7 +67,7 @@ fn elements_of(ctx: &Ctx<'_>, rows: &mut Rows) -> Result<std::result::Result<Ele
     let most = state(ctx)?.program.surroundings.limits.shared;
     let mut elements = Elements::default();
     loop {
-        let row = match rows.next() {
+        let row = match rows.next_row() {
             Ok(Some(row)) => row,
             Ok(None) => return Ok(Ok(elements)),
             Err(error) => return Ok(Err(error)),
@@ -97,7 +97,7 @@ fn parser<'js>(ctx: &Ctx<'js>, given: &[Value<'js>]) -> Result<Object<'js>> {
     let rows = RefCell::new(rows_of(ctx, &file, options)?);
     let object = Object::new(ctx.clone())?;
     let next = move |ctx: Ctx<'js>| {
-        let row = rows.borrow_mut().next();
+        let row = rows.borrow_mut().next_row();
         next(&ctx, row)
     };
     object.put("next", Function::new(ctx.clone(), next)?.with_name("next")?)?;

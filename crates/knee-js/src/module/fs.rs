@@ -131,11 +131,11 @@ fn object<'js>(ctx: &Ctx<'js>, opened: Shared) -> Result<Object<'js>> {
     let (one, two, three) = (opened.clone(), opened.clone(), opened);
     let read = move |ctx: Ctx<'js>, into: Opt<Value<'js>>| read(&ctx, &one, into.0);
     object.put("read", Function::new(ctx.clone(), read)?.with_name("read")?)?;
-    let seek = move |ctx: Ctx<'js>, offset: Opt<Value<'js>>, whence: Opt<Value<'js>>| {
-        match two.seek(offset.0.as_ref(), whence.0.as_ref()) {
-            Ok(place) => later::fulfilled(&ctx, place as f64),
-            Err(error) => refused(&ctx, error),
-        }
+    let seek = move |ctx: Ctx<'js>, offset: Opt<Value<'js>>, whence: Opt<Value<'js>>| match two
+        .seek(offset.0.as_ref(), whence.0.as_ref())
+    {
+        Ok(place) => later::fulfilled(&ctx, place as f64),
+        Err(error) => refused(&ctx, error),
     };
     object.put("seek", Function::new(ctx.clone(), seek)?.with_name("seek")?)?;
     let stat = move |ctx: Ctx<'js>| {
@@ -151,9 +151,8 @@ fn object<'js>(ctx: &Ctx<'js>, opened: Shared) -> Result<Object<'js>> {
 
 /// `read(into)`: fills the buffer behind an array from its start, as k6 does; the number of bytes, or null at the end.
 fn read<'js>(ctx: &Ctx<'js>, opened: &Opened, into: Option<Value<'js>>) -> Result<Promise<'js>> {
-    let refuse = |words: &str| {
-        refused(ctx, ("TypeError", format!("read() failed; reason: into argument {words}")))
-    };
+    let refuse =
+        |words: &str| refused(ctx, ("TypeError", format!("read() failed; reason: into argument {words}")));
     let Some(into) = into.filter(|into| !into.is_null() && !into.is_undefined()) else {
         return refuse("cannot be null or undefined");
     };
@@ -213,13 +212,14 @@ impl Opened {
         offset: Option<&Value<'_>>,
         whence: Option<&Value<'_>>,
     ) -> std::result::Result<usize, Refused> {
-        let number = |value, name: &str| {
+        let number = |value: Option<&Value<'_>>, name: &str| {
             let wrong = |words| ("TypeError", format!("seek() failed; reason: the {name} argument {words}"));
             whole_number(value).map_err(wrong)
         };
         let (offset, whence) = (number(offset, "offset")?, number(whence, "whence")?);
         let refuse = |words: &str| Err(("TypeError", words.to_owned()));
-        let (here, size) = (self.offset.get() as i64, self.content.len() as i64);
+        let [here, size] =
+            [self.offset.get(), self.content.len()].map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
         let place = match whence {
             0 if offset < 0 => return refuse("offset cannot be negative when using SeekModeStart"),
             0 => offset,

@@ -10,7 +10,7 @@ use knee_engine::control::{Control, Request};
 use crate::program::{HttpDefaults, Program};
 use crate::state::{Count, Tally};
 use crate::vu::LoadError;
-use knee_k6::observe::tags::SystemTags;
+use knee_k6::observe::system_tags::SystemTags;
 use knee_k6::observe::{Context, Observer, Observers};
 use knee_k6::options::ExecutorSpec;
 use knee_k6::secrets::Secrets;

@@ -20,7 +20,7 @@ use knee_js::workload::{Load, Part};
 use knee_k6::duration::SignedDuration;
 use knee_k6::metric::{BuiltIn, Catalog, Meter, Metric, MetricId, Sink};
 use knee_k6::observe::metered::Total;
-use knee_k6::observe::tags::SystemTags;
+use knee_k6::observe::system_tags::SystemTags;
 use knee_k6::observe::view::View;
 use knee_k6::options::Options;
 use knee_k6::options::resolve::{Layers, resolve};

@@ -25,3 +25,4 @@ mod peer;
 mod secret;
 mod server;
 mod sockets;
+mod tables;

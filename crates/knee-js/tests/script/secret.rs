@@ -21,7 +21,11 @@ fn a_secret_that_a_script_has_got_is_in_its_requests_and_neither_in_its_lines_no
     assert_eq!(outcome.requests.len(), 2, "{:?}", outcome.requests);
     assert!(outcome.requests[0].contains("s3cr%20et%2F1"), "{:?}", outcome.requests);
     assert_eq!(outcome.lines[0], "key: ***SECRET_REDACTED***");
-    assert!(outcome.lines.iter().any(|line| line.contains("no ***SECRET_REDACTED***")), "{:?}", outcome.lines);
+    assert!(
+        outcome.lines.iter().any(|line| line.contains("no ***SECRET_REDACTED***")),
+        "{:?}",
+        outcome.lines
+    );
     let run = outcome.run.unwrap();
     let names: Vec<&str> = run.endpoints.iter().map(|endpoint| endpoint.name.as_str()).collect();
     assert!(names.contains(&"with ***SECRET_REDACTED***"), "{names:?}");

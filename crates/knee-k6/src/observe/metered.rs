@@ -6,7 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use knee_core::unit::Nanos;
 
-use super::tags::{OfCheck, OfRequest, Plain, SystemTags};
+use super::system_tags::SystemTags;
+use super::tags::{OfCheck, OfRequest, Plain};
 use super::{Context, Exchange, Observer};
 use crate::http::answer::Timings;
 use crate::metric::meter::Place;

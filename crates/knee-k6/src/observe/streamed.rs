@@ -9,8 +9,9 @@ use knee_core::clock;
 use knee_core::unit::Nanos;
 
 use super::metered::spans;
+use super::system_tags::{SystemTag, SystemTags};
 use super::tag_lists::TagLists;
-use super::tags::{AllTags, OfCheck, OfRequest, Plain, SystemTag, SystemTags};
+use super::tags::{AllTags, OfCheck, OfRequest, Plain};
 use super::{Context, Exchange, Observer};
 use crate::metric::{BuiltIn, MetricId};
 use crate::output::batch::{Batch, TagList};

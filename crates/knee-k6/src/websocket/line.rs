@@ -99,7 +99,13 @@ pub struct Line {
 
 impl Line {
     /// A socket whose handshake is about to begin.
-    pub fn new(id: u64, session: Session, clock: MonotonicClock, account: &Account, inbox: Rc<Inbox>) -> Self {
+    pub fn new(
+        id: u64,
+        session: Session,
+        clock: MonotonicClock,
+        account: &Account,
+        inbox: Rc<Inbox>,
+    ) -> Self {
         Self {
             id,
             session,
@@ -247,7 +253,7 @@ impl Line {
         }
         self.close_by.set(self.clock.now().saturating_add(CLOSE_PATIENCE));
         let closed = self.put(Opcode::Close, payload, true);
-        // The task has to know the new limit.
+        // The task must know the new limit.
         self.wake();
         closed
     }
@@ -358,7 +364,7 @@ impl Line {
             match next {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Ok(incoming)) => self.take(incoming),
-                Poll::Ready(Err(error)) => self.end(self.ending_of(&error)),
+                Poll::Ready(Err(error)) => self.end(ending_of(&error)),
             }
             if self.phase.get() == Phase::Ended || self.close_by.get() != limit {
                 return Poll::Ready(());
@@ -385,7 +391,8 @@ impl Line {
             }
             Incoming::Pong(payload) => {
                 let payload = String::from_utf8_lossy(&payload).into_owned();
-                let sent = payload.parse().ok().and_then(|number: u64| self.pings.borrow_mut().remove(&number));
+                let sent =
+                    payload.parse().ok().and_then(|number: u64| self.pings.borrow_mut().remove(&number));
                 if let Some(sent) = sent {
                     self.session.sample(BuiltIn::WsPing, at.since(sent).as_millis_f64(), at);
                 }
@@ -398,14 +405,6 @@ impl Line {
                 }
                 self.end(closed(code, reason));
             }
-        }
-    }
-
-    fn ending_of(&self, error: &ReceiveError) -> Ending {
-        match error {
-            ReceiveError::Ended => closed(words::ABNORMAL, words::UNEXPECTED_EOF.to_owned()),
-            // k6 shows none of these errors, but the ones that come when it sends its close.
-            ReceiveError::Protocol(_) | ReceiveError::Inflate(_) | ReceiveError::Broken(_) => Ending::default(),
         }
     }
 
@@ -457,4 +456,13 @@ impl Line {
 fn closed(code: u16, reason: String) -> Ending {
     let error = (!matches!(code, 1000 | 1001)).then(|| words::of_close(code, &reason));
     Ending { code: Some(code), reason, error }
+}
+
+/// The end by what broke a socket.
+fn ending_of(error: &ReceiveError) -> Ending {
+    match error {
+        ReceiveError::Ended => closed(words::ABNORMAL, words::UNEXPECTED_EOF.to_owned()),
+        // k6 shows none of these errors, but the ones that come when it sends its close.
+        ReceiveError::Protocol(_) | ReceiveError::Inflate(_) | ReceiveError::Broken(_) => Ending::default(),
+    }
 }

@@ -127,7 +127,9 @@ impl SocketRequest {
         if !agent.is_empty() {
             writer.field("User-Agent", &agent);
         }
-        fields.iter().for_each(|(name, value)| writer.field(name, value));
+        for (name, value) in &fields {
+            writer.field(name, value);
+        }
         Ok(writer.finish(b"", false))
     }
 

@@ -12,7 +12,7 @@ use knee_engine::http::websocket::handshake::HandshakeReply;
 use super::request::{Dialect, SocketRequest};
 use crate::http::request::Origins;
 use crate::metric::BuiltIn;
-use crate::observe::tags::SystemTag;
+use crate::observe::system_tags::SystemTag;
 use crate::observe::{Context, Observer};
 
 /// The samples of one socket.

@@ -78,7 +78,10 @@ mod tests {
         assert_eq!(of_close(1011, "boom"), "websocket: close 1011 (internal server error): boom");
         assert_eq!(of_close(3001, "x"), "websocket: close 3001: x");
         assert_eq!(of_close(1005, ""), "websocket: close 1005 (no status)");
-        assert_eq!(of_close(ABNORMAL, UNEXPECTED_EOF), "websocket: close 1006 (abnormal closure): unexpected EOF");
+        assert_eq!(
+            of_close(ABNORMAL, UNEXPECTED_EOF),
+            "websocket: close 1006 (abnormal closure): unexpected EOF"
+        );
     }
 
     #[cfg(target_os = "linux")]

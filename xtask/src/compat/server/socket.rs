@@ -56,11 +56,9 @@ fn handshake(request: &Request, steps: &[&str]) -> Vec<u8> {
     let key = request.header("sec-websocket-key").unwrap_or_default();
     let accept = STANDARD.encode(Sha1::digest(format!("{key}{SUFFIX}")));
     let extra = match steps {
-        ["deflate"] => {
-            "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; \
+        ["deflate"] => "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; \
              client_no_context_takeover\r\n"
-                .to_owned()
-        }
+            .to_owned(),
         ["protocol", name] => format!("Sec-WebSocket-Protocol: {name}\r\n"),
         ["cookie"] => "Set-Cookie: flavour=plain; Path=/\r\n".to_owned(),
         _ => String::new(),

@@ -7,6 +7,7 @@ use super::super::memory::MemoryShare;
 use super::close;
 use super::deflate::inflate;
 use super::frame::{CONTROL_MAX, FrameHead, Opcode};
+use super::trouble::Trouble;
 
 /// What a server sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,17 +32,6 @@ pub enum Incoming {
     },
 }
 
-/// Why nothing more can be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// The server broke the rules of the protocol.
-    Protocol(String),
-    /// A compressed message is broken.
-    Inflate(String),
-    /// A message takes more memory than the run has left.
-    TooLarge,
-}
-
 /// Joins the frames of one connection.
 #[derive(Debug)]
 pub struct Assembler {
@@ -61,15 +51,7 @@ pub struct Assembler {
 impl Assembler {
     /// An assembler that holds its messages in `memory`.
     pub const fn new(is_deflated: bool, memory: MemoryShare) -> Self {
-        Self {
-            is_deflated,
-            input: Vec::new(),
-            used: 0,
-            frame: None,
-            open: None,
-            message: Vec::new(),
-            memory,
-        }
+        Self { is_deflated, input: Vec::new(), used: 0, frame: None, open: None, message: Vec::new(), memory }
     }
 
     /// Takes bytes of the server.
@@ -80,7 +62,7 @@ impl Assembler {
     }
 
     /// The next thing that is complete.
-    pub fn next(&mut self) -> Result<Option<Incoming>, Trouble> {
+    pub fn take_next(&mut self) -> Result<Option<Incoming>, Trouble> {
         loop {
             let rest = &self.input[self.used..];
             let Some((head, missing)) = self.frame else {

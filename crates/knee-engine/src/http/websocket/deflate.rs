@@ -5,7 +5,7 @@
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
 use super::super::memory::MemoryShare;
-use super::assembler::Trouble;
+use super::trouble::Trouble;
 
 /// What ends a block and is left out on the wire (RFC 7692, section 7.2.1).
 const TAIL: [u8; 4] = [0, 0, 0xff, 0xff];

@@ -87,11 +87,11 @@ pub fn write(out: &mut Vec<u8>, opcode: Opcode, is_compressed: bool, payload: &[
     match payload.len() {
         short @ 0..=125 => out.push(0x80 | short as u8),
         middle @ 126..=0xffff => {
-            out.push(0x80 | 126);
+            out.push(0x80 | 0x7e);
             out.extend_from_slice(&(middle as u16).to_be_bytes());
         }
         long => {
-            out.push(0x80 | 127);
+            out.push(0x80 | 0x7f);
             out.extend_from_slice(&(long as u64).to_be_bytes());
         }
     }
@@ -118,7 +118,10 @@ mod tests {
     fn the_examples_of_the_standard_read_as_it_says() {
         // RFC 6455, section 5.7.
         let hello = FrameHead::read(&[0x81, 0x05, 0x48, 0x65, 0x6c, 0x6c, 0x6f]).unwrap();
-        assert_eq!((hello.is_final, hello.opcode, hello.is_masked, hello.length, hello.size), (true, 1, false, 5, 2));
+        assert_eq!(
+            (hello.is_final, hello.opcode, hello.is_masked, hello.length, hello.size),
+            (true, 1, false, 5, 2)
+        );
         let first = FrameHead::read(&[0x01, 0x03]).unwrap();
         assert!(!first.is_final);
         let long = FrameHead::read(&[0x82, 0x7f, 0, 0, 0, 0, 0, 1, 0, 0]).unwrap();

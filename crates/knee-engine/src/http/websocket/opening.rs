@@ -23,6 +23,7 @@ use super::super::prepared::PreparedRequest;
 use super::super::response::{ResponseHead, Sink};
 use super::super::tls::SessionState;
 use super::handshake::{HandshakeReply, Refusal};
+use super::open_place::OpenPlace;
 use super::socket::Socket;
 use crate::recorder::{Counts, Marks};
 
@@ -80,11 +81,7 @@ struct Attempt {
 }
 
 /// Opens a connection and does the handshake on it. Calls `on_sent` just before the first byte is handed to the kernel.
-pub async fn open_socket(
-    network: &Rc<Network>,
-    opening: Opening<'_>,
-    on_sent: impl FnOnce(Nanos),
-) -> Opened {
+pub async fn open_socket(network: &Rc<Network>, opening: Opening<'_>, on_sent: impl FnOnce(Nanos)) -> Opened {
     let mut attempt = Attempt { reply: None, peer: None, marks: Marks::default(), counts: Counts::default() };
     let deadline = network.deadlines.add_user();
     let late = Cell::new(Fault::ConnectTimeout);
@@ -122,7 +119,7 @@ impl Attempt {
         self.counts.connections = 1;
         let open = network.count_opened(self.peer.map(|peer| peer.address.ip()));
         // From here on the count goes down with the socket.
-        let held = OpenCount::new(open);
+        let held = OpenPlace::new(open);
         self.send(network, &mut channel, opening.request, on_sent).await.map_err(OpenError::Failed)?;
         let rest = self.receive(network, &mut channel).await?;
         let Some(reply) = &self.reply else { return Err(OpenError::Failed(Fault::ClosedEarly.into())) };
@@ -191,7 +188,7 @@ impl Attempt {
         let mut reader = network.reader();
         reader.expect(false);
         let mut body = Start { bytes: Vec::new() };
-        // The reader has to see the framing.
+        // The reader must see the framing.
         let mut next = head_of(reply);
         next.extend_from_slice(&input);
         loop {
@@ -265,23 +262,5 @@ impl Sink for Start {
 
     fn end(&mut self) -> Result<(), Fault> {
         Ok(())
-    }
-}
-
-/// Counts a connection as open until it is dropped.
-#[derive(Debug)]
-pub struct OpenCount {
-    open: Rc<Cell<u64>>,
-}
-
-impl OpenCount {
-    const fn new(open: Rc<Cell<u64>>) -> Self {
-        Self { open }
-    }
-}
-
-impl Drop for OpenCount {
-    fn drop(&mut self) {
-        self.open.set(self.open.get() - 1);
     }
 }

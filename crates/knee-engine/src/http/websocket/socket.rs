@@ -14,11 +14,12 @@ use super::super::failure::{Failure, Operation};
 use super::super::memory::{BODY_FREE, MemoryShare};
 use super::super::network::Network;
 use super::super::tls::SessionState;
-use super::assembler::{Assembler, Incoming, Trouble};
+use super::assembler::{Assembler, Incoming};
 use super::close;
 use super::deflate::deflate;
 use super::frame::{self, CONTROL_MAX, Opcode};
-use super::opening::OpenCount;
+use super::open_place::OpenPlace;
+use super::trouble::Trouble;
 
 /// The code of a close that says that the other side broke the protocol.
 const PROTOCOL_ERROR: u16 = 1002;
@@ -28,7 +29,7 @@ pub struct Socket {
     network: Rc<Network>,
     channel: Channel,
     /// The place in the worker's count of open connections.
-    _open: OpenCount,
+    _open: OpenPlace,
     assembler: Assembler,
     is_deflated: bool,
     /// Frames to be sent; the bytes before `written` are done. Without TLS alone: TLS keeps them itself.
@@ -72,7 +73,7 @@ pub enum ReceiveError {
 
 impl Socket {
     /// A socket on a channel whose handshake is done.
-    pub(super) fn new(network: Rc<Network>, channel: Channel, open: OpenCount, is_deflated: bool) -> Self {
+    pub(super) fn new(network: Rc<Network>, channel: Channel, open: OpenPlace, is_deflated: bool) -> Self {
         let memory = MemoryShare::new(network.memory().clone(), BODY_FREE);
         Self {
             network,
@@ -153,7 +154,7 @@ impl Socket {
     /// What the server sent next. After a close or an error nothing more comes.
     pub fn poll_next(&mut self, ctx: &mut Context<'_>) -> Poll<Result<Incoming, ReceiveError>> {
         loop {
-            match self.assembler.next() {
+            match self.assembler.take_next() {
                 Ok(Some(incoming)) => return Poll::Ready(Ok(incoming)),
                 Ok(None) => {}
                 Err(trouble) => return Poll::Ready(Err(self.refuse(ctx, trouble))),

@@ -68,9 +68,8 @@ fn check(
     url: std::result::Result<&GoUrl, &impl std::fmt::Display>,
 ) -> std::result::Result<(), String> {
     let text = quoted(written.as_bytes());
-    let url = url.map_err(|error| {
-        format!("WebSocket requires valid url, but got {text} which resulted in {error}")
-    })?;
+    let url = url
+        .map_err(|error| format!("WebSocket requires valid url, but got {text} which resulted in {error}"))?;
     if !matches!(url.scheme(), "ws" | "wss") {
         let scheme = quoted(url.scheme().as_bytes());
         return Err(format!("WebSocket requires url with scheme ws or wss, but got {scheme}"));

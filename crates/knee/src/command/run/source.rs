@@ -72,7 +72,10 @@ pub fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session
             Exit::Script,
         ),
         SessionError::Script(LoadError::Aborted(words)) => (
-            Problem::new(secrets.masked(&words), "the script aborted while knee loaded it; knee sent no request"),
+            Problem::new(
+                secrets.masked(&words),
+                "the script aborted while knee loaded it; knee sent no request",
+            ),
             Exit::Abort,
         ),
         SessionError::Module(trouble) => (Problem::new(trouble.what, trouble.hint), Exit::Script),

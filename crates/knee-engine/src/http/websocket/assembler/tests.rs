@@ -30,7 +30,7 @@ fn read(assembler: &mut Assembler, bytes: &[u8]) -> (Vec<Incoming>, Option<Troub
     assembler.feed(bytes);
     let mut all = Vec::new();
     loop {
-        match assembler.next() {
+        match assembler.take_next() {
             Ok(Some(incoming)) => all.push(incoming),
             Ok(None) => return (all, None),
             Err(trouble) => return (all, Some(trouble)),
