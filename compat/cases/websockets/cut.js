@@ -1,7 +1,7 @@
 // row: k6/websockets
 import { WebSocket } from 'k6/websockets';
 const base = __ENV.BASE.replace('http', 'ws');
-export const options = { scenarios: { a: { executor: 'constant-vus', vus: 1, duration: '300ms', gracefulStop: '200ms' } } };
+export const options = { scenarios: { a: { executor: 'constant-vus', vus: 1, duration: '1s', gracefulStop: '200ms' } } };
 export default function () {
   const socket = new WebSocket(`${base}/ws/echo`);
   socket.onopen = () => socket.send('x');

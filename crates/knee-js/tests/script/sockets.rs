@@ -171,7 +171,7 @@ fn a_server_that_sends_faster_than_its_script_reads_is_slowed_down() {
 #[test]
 fn sockets_that_the_run_ends_are_closed_as_k6_closes_them() {
     let options = "export const options = { scenarios: { a:
-        { executor: 'constant-vus', vus: 1, duration: '200ms', gracefulStop: '100ms' } } };";
+        { executor: 'constant-vus', vus: 1, duration: '1s', gracefulStop: '100ms' } } };";
     let server = peer::start();
     let ws = format!(
         "import ws from 'k6/ws'; {options}
@@ -201,8 +201,8 @@ fn a_handshake_without_a_response_ends_with_the_iteration_and_is_no_sample() {
         "import { WebSocket } from 'k6/websockets'; export default () => { new WebSocket(__ENV.BASE + '/silent'); }",
     ] {
         let source = format!(
-            "{script} export const options = {{ scenarios: {{ a:
-             {{ executor: 'constant-vus', vus: 1, duration: '200ms', gracefulStop: '0s' }} }} }};"
+            "{script}; export const options = {{ scenarios: {{ a:
+             {{ executor: 'constant-vus', vus: 1, duration: '1s', gracefulStop: '0s' }} }} }};"
         );
         let outcome = run(&peer::start(), &source);
         let run = outcome.run.unwrap();
