@@ -5,7 +5,7 @@ const again = await open('material/../material/letters.txt');
 const empty = await open('./material/empty.txt');
 const text = (bytes) => String.fromCharCode(...bytes);
 export default async function () {
-  console.log(JSON.stringify(SeekMode), typeof file, Object.keys(file).sort().join());
+  console.log(JSON.stringify(Object.entries(SeekMode).sort()), typeof file, Object.keys(file).sort().join());
   console.log(file.path.endsWith('/fs/material/letters.txt'), again.path === file.path, JSON.stringify(await file.stat()));
   const four = new Uint8Array(4);
   for (let count; (count = await file.read(four)) !== null;) console.log(count, text(four));

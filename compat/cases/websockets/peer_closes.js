@@ -1,5 +1,6 @@
 // row: k6/websockets
 // lines: any
+// order: any
 import { WebSocket } from 'k6/websockets';
 const base = __ENV.BASE.replace('http', 'ws');
 export default function () {

@@ -3,6 +3,5 @@ import ws from 'k6/ws';
 const base = __ENV.BASE.replace('http', 'ws');
 export const options = { scenarios: { a: { executor: 'constant-vus', vus: 1, duration: '1s', gracefulStop: '200ms' } } };
 export default function () {
-  ws.connect(`${base}/ws/echo`, (s) => { s.on('open', () => s.send('x')); s.on('close', () => console.log('never')); });
-  console.log('never');
+  ws.connect(`${base}/ws/echo`, (s) => { s.on('open', () => s.send('x')); s.on('message', (text) => console.log(text)); });
 }
