@@ -1,4 +1,5 @@
 // row: k6/experimental/csv
+// lines: set
 import { open } from 'k6/experimental/fs';
 import { parse, Parser } from 'k6/experimental/csv';
 const tell = async (make) => {
@@ -11,12 +12,9 @@ for (const options of wrong) {
   await tell(() => parse(file, options));
   await tell(() => new Parser(file, options));
 }
-for (const file of [undefined, null, {}, 'x', 1, true]) {
-  await tell(() => parse(file));
-  await tell(() => new Parser(file));
-}
+await tell(() => parse({}));
+for (const file of [undefined, null, {}]) await tell(() => new Parser(file));
 await tell(async () => parse(await open('./material/broken.csv')));
-await tell(() => parse());
 await tell(() => new Parser());
 const file = await open('./material/people.csv');
 export default async function () {

@@ -1,4 +1,5 @@
 // row: k6/experimental/fs
+// lines: set
 import fs from 'k6/experimental/fs';
 const shown = (e) => [typeof e, e.name, e.message, String(e), e instanceof Error, Object.keys(e).sort().join()]
   .map((part) => String(part).replace(/"[^"]*\//, '"')).join(' | ');

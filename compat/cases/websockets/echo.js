@@ -9,7 +9,7 @@ export default function () {
     socket.onmessage = (e) => { console.log('on', e.type, e.data, e.origin, e.target === socket, Object.keys(e).join()); socket.close(); };
     socket.addEventListener('message', () => console.log('listener'));
     socket.onopen = () => { console.log('open', socket.readyState, socket.url); socket.send('hi'); console.log(socket.bufferedAmount); };
-    socket.onclose = (e) => console.log('close', e.code, JSON.stringify(e.reason), socket.readyState, socket.bufferedAmount, Object.keys(e).join());
+    socket.onclose = (e) => console.log('close', e.code, JSON.stringify(e.reason), socket.readyState, Object.keys(e).join());
   });
   console.log('returned');
 }

@@ -1,4 +1,5 @@
 // row: k6/ws
+// lines: set
 import ws from 'k6/ws';
 const base = __ENV.BASE.replace('http', 'ws');
 const attempt = (f) => { try { console.log(f()); } catch (e) { console.log(String(e), e.name); } };

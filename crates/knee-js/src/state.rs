@@ -224,15 +224,19 @@ impl Tally {
 /// Numbers of a VU and of its iteration, as `k6/execution` shows them.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
-    /// `vu.idInTest`, from 1; 0 outside of scenarios.
+    /// `vu.idInInstance`, from 1; 0 outside of scenarios.
     pub vu: u64,
+    /// `vu.idInTest`: the same unless this machine has a part of the load.
+    pub vu_in_test: u64,
     /// `vu.iterationInInstance`, from 0.
     pub iteration: u64,
     /// The scenario; empty outside of scenarios.
     pub scenario: Rc<str>,
     /// Its executor.
     pub executor: Rc<str>,
-    /// `scenario.iterationInTest`.
+    /// `scenario.iterationInInstance`, from 0.
+    pub iteration_in_instance: u64,
+    /// `scenario.iterationInTest`: the same unless this machine has a part of the load.
     pub iteration_in_test: u64,
     /// `vu.iterationInScenario`.
     pub iteration_in_scenario: u64,

@@ -141,13 +141,13 @@ fn file_of<'js>(ctx: &Ctx<'js>, value: Option<&Value<'js>>) -> Result<Rc<Opened>
         return Ok(file.borrow().opened());
     }
     let kind = match value {
-        Some(value) if value.is_object() => return Err(no_parser(ctx, "the reader cannot be nil")),
+        Some(value) if value.is_object() || value.is_null() || value.is_undefined() => {
+            return Err(no_parser(ctx, "the reader cannot be nil"));
+        }
         Some(value) if value.is_string() => "sobek.asciiString",
         Some(value) if value.is_bool() => "sobek.valueBool",
         Some(value) if value.is_int() => "sobek.valueInt",
         Some(value) if value.is_float() => "sobek.valueFloat",
-        Some(value) if value.is_null() => "sobek.valueNull",
-        Some(value) if value.is_undefined() => "sobek.valueUndefined",
         _ => "<nil>",
     };
     let words = format!("first argument expected to be a fs.File instance, got {kind} instead");

@@ -94,7 +94,7 @@ fn opened(state: &State, path: &str) -> std::result::Result<Opened, Refused> {
         FileError::Io(_, error) if error.kind() == ErrorKind::NotFound => {
             ("NotFoundError", format!("no such file or directory {shown}"))
         }
-        FileError::Io(..) if path.is_dir() => {
+        FileError::Io(..) | FileError::Late(_) if path.is_dir() => {
             ("InvalidResourceError", format!("cannot open {shown}: opening a directory is not supported"))
         }
         error => ("ForbiddenError", error.to_string()),

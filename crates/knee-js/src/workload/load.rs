@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use knee_core::share::Stripe;
 use knee_core::unit::Nanos;
 use knee_engine::control::{Control, Request};
 
@@ -34,6 +35,8 @@ pub struct Part {
     pub lasts: Option<Nanos>,
     /// Its iterations, if their number ends it.
     pub iterations: Option<u64>,
+    /// Which of all machines' iterations are its own; all of them if `None`.
+    pub turns: Option<Stripe>,
 }
 
 /// A script under load.
@@ -64,6 +67,8 @@ pub struct Load {
     pub system_tags: SystemTags,
     /// Counts of iterations, by scenario.
     pub counts: Vec<Arc<Count>>,
+    /// Which of all machines' VUs are of this one; all of them if `None`.
+    pub vus: Option<Stripe>,
 }
 
 /// Why a run was ended from inside.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use knee_core::plan::{Plan, Scenario};
 use knee_core::record::{Build, Head, Run};
+use knee_core::share::Share;
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_engine::host;
@@ -167,7 +168,7 @@ fn load(session: &Session) -> Outcome {
     let options = options(session);
     let metrics = session.program.metrics.clone();
     let total = Total::new(&metrics.catalog(), false);
-    let scenarios: Vec<Scenario> = options.scenarios.iter().map(Scenario::from).collect();
+    let scenarios = options.planned();
     let parts = options.scenarios.iter().zip(&scenarios).map(|(spec, scenario)| Part {
         name: spec.name.clone(),
         executor: spec.executor.clone(),
@@ -176,7 +177,8 @@ fn load(session: &Session) -> Outcome {
         environment: Vec::new(),
         begins: Nanos::ZERO,
         lasts: None,
-        iterations: scenario.stop.requests(),
+        iterations: scenario.requests(),
+        turns: scenario.part.as_ref().map(|part| part.turns.clone()),
     });
     let control = Control::new();
     let load = Arc::new(Load {
@@ -193,6 +195,7 @@ fn load(session: &Session) -> Outcome {
         tags: Vec::new(),
         system_tags: SystemTags::default(),
         counts: scenarios.iter().map(|_| Arc::default()).collect(),
+        vus: options.share.as_ref().map(Share::stripe),
     });
     let way = HttpConfig {
         settings: Arc::new(Settings::default()),
@@ -257,5 +260,6 @@ fn head(scenarios: Vec<Scenario>) -> Head {
         build: Build { version: String::new(), commit: None, optimized: true },
         machine: host::machine(),
         co_located: Some(true),
+        segment: None,
     }
 }

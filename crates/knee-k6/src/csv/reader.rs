@@ -19,7 +19,7 @@ pub enum Misread {
     #[error("record on line {0}: wrong number of fields")]
     Width(u64),
     /// A quote within a field that does not begin with one.
-    #[error("{0}: bare \" in non-quoted field")]
+    #[error("{0}: bare \" in non-quoted-field")]
     BareQuote(Place),
     /// Text after the closing quote, or none.
     #[error("{0}: extraneous or missing \" in quoted-field")]
@@ -208,7 +208,7 @@ mod tests {
     fn what_is_no_csv_is_reported_with_its_place() {
         for (text, words) in [
             ("a,b\n1\n", "record on line 2: wrong number of fields"),
-            ("a\n\nx\"y\n", "parse error on line 3, column 2: bare \" in non-quoted field"),
+            ("a\n\nx\"y\n", "parse error on line 3, column 2: bare \" in non-quoted-field"),
             ("a,\"b\" c\n", "parse error on line 1, column 5: extraneous or missing \" in quoted-field"),
             (
                 "a\n\"b\n\nc",

@@ -160,9 +160,8 @@ impl Line {
 
     /// The script has done with the socket. The duration of one of `k6/ws` is counted here, and includes its handlers.
     pub fn finish(&self) {
-        if self.is_eventful() {
-            self.give_up();
-        } else {
+        // As in k6, a socket of `k6/websockets` whose handler has thrown has no sample of its duration.
+        if !self.is_eventful() {
             self.session.note_duration(self.clock.now());
         }
     }

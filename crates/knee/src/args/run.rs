@@ -79,6 +79,12 @@ pub struct RunLoadFlags {
     /// Minimum duration of an iteration; after a shorter one, the VU waits
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub min_iteration_duration: Option<String>,
+    /// Do only this part of the load, such as `0:1/4`; other machines do the others
+    #[arg(long, value_name = "FROM:TO")]
+    pub execution_segment: Option<String>,
+    /// The ends of all parts, such as `0,1/4,1/2,1`
+    #[arg(long, value_name = "POINTS")]
+    pub execution_segment_sequence: Option<String>,
     /// Ignore thresholds
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub no_thresholds: Option<String>,
@@ -232,10 +238,6 @@ pub struct RunReportFlags {
 #[derive(Args, Clone, Debug, Default)]
 #[allow(missing_docs, reason = "explained where they are refused or noted")]
 pub struct RunForeignFlags {
-    #[arg(long, hide = true)]
-    pub execution_segment: Option<String>,
-    #[arg(long, hide = true)]
-    pub execution_segment_sequence: Option<String>,
     #[arg(short = 'p', long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub paused: Option<String>,
     #[arg(long, hide = true)]

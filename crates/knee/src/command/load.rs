@@ -228,6 +228,7 @@ fn head(load: &Load) -> Head {
         build: build(),
         machine: host::machine(),
         co_located,
+        segment: None,
     }
 }
 

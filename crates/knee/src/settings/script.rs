@@ -203,7 +203,7 @@ fn config_file(path: &std::path::Path) -> Result<serde_json::Value, Problem> {
 }
 
 /// How an option's flag is written.
-const FLAGS: [(&str, &str); 22] = [
+const FLAGS: [(&str, &str); 24] = [
     ("vus", "--vus"),
     ("duration", "--duration"),
     ("iterations", "--iterations"),
@@ -211,6 +211,8 @@ const FLAGS: [(&str, &str); 22] = [
     ("noSetup", "--no-setup"),
     ("noTeardown", "--no-teardown"),
     ("minIterationDuration", "--min-iteration-duration"),
+    ("executionSegment", "--execution-segment"),
+    ("executionSegmentSequence", "--execution-segment-sequence"),
     ("maxRedirects", "--max-redirects"),
     ("batch", "--batch"),
     ("batchPerHost", "--batch-per-host"),
@@ -239,6 +241,8 @@ fn cli(args: &RunArgs) -> Result<Layer, Problem> {
         "noSetup" => load.no_setup.clone(),
         "noTeardown" => load.no_teardown.clone(),
         "minIterationDuration" => load.min_iteration_duration.clone(),
+        "executionSegment" => load.execution_segment.clone(),
+        "executionSegmentSequence" => load.execution_segment_sequence.clone(),
         "maxRedirects" => http.max_redirects.clone(),
         "batch" => http.batch.clone(),
         "batchPerHost" => http.batch_per_host.clone(),
@@ -377,11 +381,6 @@ fn explain_foreign(foreign: &RunForeignFlags) -> Result<Vec<String>, Problem> {
         given.as_deref().is_some_and(|value| !harmless.contains(&value))
     };
     let refused = [
-        (
-            foreign.execution_segment.is_some() || foreign.execution_segment_sequence.is_some(),
-            "a part of the load (`--execution-segment`)",
-            "run the whole load from this machine",
-        ),
         (is(&foreign.paused, &["false"]), "`--paused`", "leave it out: knee cannot resume a run"),
         (
             is(&foreign.traces_output, &["none", ""]),

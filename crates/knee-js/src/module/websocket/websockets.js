@@ -107,8 +107,7 @@
         native.fail(`handler for event type ${JSON.stringify(String(type))} isn't a callable function`);
       }
       const known = handlers[type];
-      if (known === undefined) native.warn(`can't add event handler: unknown event type: ${String(type)}`);
-      else known.added.push(handler);
+      if (known !== undefined) known.added.push(handler);
     });
     fix(socket, 'send', (data) => {
       mustBeOpen();

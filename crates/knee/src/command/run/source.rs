@@ -177,11 +177,7 @@ pub fn options(asked: &Asked, session: &Session) -> Result<Options, Failed> {
 /// Options that have no effect, one sentence each.
 pub fn unsupported(options: &Options) -> Vec<String> {
     let (http, run) = (&options.http, &options.run);
-    let asked = [
-        (http.debug.is_some(), "httpDebug"),
-        (run.paused, "paused"),
-        (run.execution_segment.is_some(), "executionSegment"),
-    ];
+    let asked = [(http.debug.is_some(), "httpDebug"), (run.paused, "paused")];
     let sentence = |name: &str| format!("the option `{name}` has no effect in this version");
     let ineffective = asked.into_iter().filter(|(given, _)| *given).map(|(_, name)| sentence(name));
     ineffective.chain(network::warnings(http)).collect()

@@ -87,7 +87,6 @@ fn what_makes_no_sense_is_reported_before_any_load() {
             "s.js -u many",
             "`many` is not a value of `--vus`: strconv.ParseInt: parsing \"many\": invalid syntax",
         ),
-        ("s.js --execution-segment 0:1/2", "a part of the load (`--execution-segment`) is not supported"),
         ("s.js --type archive", "k6's archives (`--type archive`) is not supported"),
         ("s.js --traces-output otel", "`--traces-output` is not supported"),
     ] {
