@@ -11,9 +11,10 @@ use knee_engine::control::{Control, Request};
 use crate::program::{HttpDefaults, Program};
 use crate::state::{Count, Tally};
 use crate::vu::LoadError;
-use knee_k6::observe::tags::SystemTags;
+use knee_k6::observe::system_tags::SystemTags;
 use knee_k6::observe::{Context, Observer, Observers};
 use knee_k6::options::ExecutorSpec;
+use knee_k6::secrets::Secrets;
 
 /// The function that a scenario calls, and the facts that its VUs can read.
 #[derive(Clone, Debug)]
@@ -81,6 +82,18 @@ pub enum Stop {
     Failed(String),
 }
 
+impl Stop {
+    /// The same without secrets.
+    fn masked(self, secrets: &Secrets) -> Self {
+        let masked = |words: String| secrets.masked(&words).into_owned();
+        match self {
+            Self::Asked(words) => Self::Asked(masked(words)),
+            Self::Threw(words) => Self::Threw(masked(words)),
+            Self::Failed(words) => Self::Failed(words),
+        }
+    }
+}
+
 impl From<LoadError> for Stop {
     fn from(error: LoadError) -> Self {
         match error {
@@ -103,7 +116,7 @@ impl Load {
     pub(super) fn stop(&self, why: Stop) -> bool {
         let mut stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
         let first = stopped.is_none();
-        stopped.get_or_insert(why);
+        stopped.get_or_insert(why.masked(&self.program.surroundings.secrets));
         drop(stopped);
         if first {
             self.control.note("the script ended the load");

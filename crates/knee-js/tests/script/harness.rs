@@ -21,10 +21,11 @@ use knee_js::workload::{Load, Part};
 use knee_k6::duration::SignedDuration;
 use knee_k6::metric::{BuiltIn, Catalog, Meter, Metric, MetricId, Sink};
 use knee_k6::observe::metered::Total;
-use knee_k6::observe::tags::SystemTags;
+use knee_k6::observe::system_tags::SystemTags;
 use knee_k6::observe::view::View;
 use knee_k6::options::Options;
 use knee_k6::options::resolve::{Layers, resolve};
+use knee_k6::secrets::Secrets;
 use knee_k6::threshold;
 
 use super::server::Server;
@@ -95,8 +96,28 @@ pub fn run_text_against(server: &Server, source: &str, limits: Limits) -> Outcom
     run_against(server, &script, limits, &[])
 }
 
+/// Runs a script that can ask for these secrets, each as NAME=VALUE.
+pub fn run_text_with_secrets(source: &str, secrets: &str) -> Outcome {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("script.js");
+    std::fs::write(&script, source).unwrap();
+    let read = |name: &str| panic!("nothing reads {name}");
+    let secrets = Secrets::configured(&[format!("mock={secrets}")], &read).unwrap();
+    run_with(&Server::start(), &script, Limits::default(), &[], Arc::new(secrets))
+}
+
 /// Runs a script against a server, with variables for its `__ENV` besides `BASE`.
 pub fn run_against(server: &Server, script: &Path, limits: Limits, environment: &[(&str, &str)]) -> Outcome {
+    run_with(server, script, limits, environment, Arc::default())
+}
+
+fn run_with(
+    server: &Server,
+    script: &Path,
+    limits: Limits,
+    environment: &[(&str, &str)],
+    secrets: Arc<Secrets>,
+) -> Outcome {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let told = lines.clone();
     let mut environment = owned(environment);
@@ -108,6 +129,7 @@ pub fn run_against(server: &Server, script: &Path, limits: Limits, environment: 
         narrator: Arc::new(move |line| told.lock().unwrap().push(written(line))),
         console: None,
         remote: RemoteSettings::default(),
+        secrets,
     };
     let mut outcome = match Session::load(script, surroundings) {
         Ok(session) => load(&session),
@@ -127,6 +149,7 @@ pub fn options_of(script: &Path, environment: &[(&str, &str)]) -> Options {
         narrator: Arc::new(|_| {}),
         console: None,
         remote: RemoteSettings::default(),
+        secrets: Arc::default(),
     };
     options(&Session::load(script, surroundings).unwrap())
 }

@@ -109,6 +109,9 @@ pub struct RunScriptFlags {
     /// Folder that the script can read, with its subfolders [default: its repository and the working directory]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
+    /// Source of secrets for k6/secrets, as in file=FILE or mock=NAME=VALUE; repeatable
+    #[arg(long = "secret-source", value_name = "KIND=SETTINGS")]
+    pub secret_sources: Vec<String>,
     /// Options from a JSON file; the script, `K6_*` and flags override it
     #[arg(short = 'c', long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -254,8 +257,6 @@ pub struct RunForeignFlags {
     pub kind: Option<String>,
     #[arg(short = 'a', long, hide = true)]
     pub address: Option<String>,
-    #[arg(long, hide = true)]
-    pub secret_source: Vec<String>,
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub profiling_enabled: Option<String>,
 }

@@ -35,6 +35,8 @@ pub struct Asked {
     pub system_environment: bool,
     /// Variables given with `-e`.
     pub environment: Vec<(String, String)>,
+    /// Sources of secrets.
+    pub secret_sources: Vec<String>,
     /// Whether thresholds are evaluated.
     pub thresholds: bool,
     /// k6's summary.
@@ -141,6 +143,7 @@ pub fn asked(args: &RunArgs, env: Lookup<'_>, no_color: bool) -> Result<Asked, P
         )?
         .unwrap_or(true),
         environment: args.script_flags.env.iter().map(|pair| variable(pair, env)).collect(),
+        secret_sources: secret_sources(args, env),
         thresholds: !switch("--no-thresholds", args.load.no_thresholds.as_ref(), "K6_NO_THRESHOLDS")?
             .unwrap_or(false),
         summary: summary(report, env, &mut notes)?,
@@ -181,6 +184,12 @@ fn variable(pair: &str, env: Lookup<'_>) -> (String, String) {
         Some((name, value)) => (name.to_owned(), value.to_owned()),
         None => (pair.to_owned(), env(pair).unwrap_or_default()),
     }
+}
+
+/// The sources of secrets: those of the flags, otherwise the one of the variable.
+fn secret_sources(args: &RunArgs, env: Lookup<'_>) -> Vec<String> {
+    let given = args.script_flags.secret_sources.clone();
+    if given.is_empty() { env("K6_SECRET_SOURCE").into_iter().collect() } else { given }
 }
 
 fn config_file(path: &std::path::Path) -> Result<serde_json::Value, Problem> {
@@ -383,7 +392,6 @@ fn explain_foreign(foreign: &RunForeignFlags) -> Result<Vec<String>, Problem> {
             "k6's archives (`--type archive`)",
             "unpack the archive, and give the script",
         ),
-        (!foreign.secret_source.is_empty(), "`--secret-source`", "give secrets with `-e NAME`"),
     ];
     if let Some((_, what, hint)) = refused.into_iter().find(|(given, ..)| *given) {
         return Err(Problem::new(format!("{what} is not supported"), hint));

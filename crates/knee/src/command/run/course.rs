@@ -204,13 +204,14 @@ impl Job<'_> {
                 self.total.add(metric, 0.0, Nanos::ZERO);
             }
         }
+        let secrets = &self.session.program.surroundings.secrets;
         match ended.map_err(|error| failed(Problem::new(error.to_string(), "")))? {
             Ended::Returned(json) => Ok(json),
             Ended::Thrown(thrown) => {
-                let words = in_text(&thrown.to_string());
+                let words = in_text(&secrets.masked(&thrown.to_string()));
                 Err((Problem::new(format!("{export}() threw: {words}"), ""), Exit::Script))
             }
-            Ended::Aborted(words) => Err((Problem::new(words, ""), Exit::Abort)),
+            Ended::Aborted(words) => Err((Problem::new(secrets.masked(&words), ""), Exit::Abort)),
             Ended::Cut if self.patience(stage)() => {
                 Err((Problem::new(format!("{export}() was interrupted"), ""), Exit::Interrupted))
             }

@@ -104,3 +104,12 @@ fn flags_of_k6_that_change_nothing_are_noted() {
             .notes;
     assert_eq!(notes.len(), 3, "{notes:?}");
 }
+
+#[test]
+fn sources_of_secrets_come_from_the_flags_or_else_from_the_variable() {
+    let variables = [("K6_SECRET_SOURCE", "file=a")];
+    assert_eq!(ask("s.js", &variables).unwrap().secret_sources, ["file=a"]);
+    let flags = "s.js --secret-source=mock=a=1,b=2 --secret-source file=c";
+    assert_eq!(ask(flags, &variables).unwrap().secret_sources, ["mock=a=1,b=2", "file=c"]);
+    assert!(ask("s.js", &[]).unwrap().secret_sources.is_empty());
+}
