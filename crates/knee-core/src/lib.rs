@@ -38,4 +38,6 @@ pub mod record;
 
 pub mod fixture;
 
+pub mod fitness;
+
 pub mod event;

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub mod compact;
 pub mod format;
 pub mod run;
 
@@ -151,7 +152,7 @@ impl Run {
 }
 
 /// Summary of one interval, for charts over time.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Start of the interval.
     pub from: Nanos,
@@ -182,7 +183,7 @@ pub struct Point {
 }
 
 /// What the load generator saw of itself in one interval, as far as charts over time need it.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorPoint {
     /// Worker threads whose CPU use is known.
     pub workers: usize,

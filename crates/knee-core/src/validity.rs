@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 pub mod collect;
 pub mod diagnostics;
-mod figure;
+pub(crate) mod figure;
 pub mod judge;
 pub mod note;
 pub mod rule;

@@ -7,6 +7,7 @@ use knee_core::record::Machine;
 use knee_core::unit::Nanos;
 
 mod counters;
+pub mod noise;
 #[cfg(all(target_os = "linux", not(knee_portable)))]
 #[path = "host/linux.rs"]
 mod platform;
@@ -139,6 +140,11 @@ pub fn machine() -> Machine {
 /// The memory that this process can use, in bytes, if it is known.
 pub fn memory_limit() -> Option<u64> {
     platform::memory_limit()
+}
+
+/// The CPUs that the quotas of this process's cgroups allow it at the most; `None` without a quota.
+pub fn cpu_quota() -> Option<f64> {
+    platform::cpu_quota()
 }
 
 /// Raises the limit of open files as far as this process is allowed; returns the limit, if it is known.

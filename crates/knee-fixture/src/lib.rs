@@ -35,4 +35,5 @@ pub use exit::Exit;
 pub use fixture::{Fixture, Options, Running, Store};
 pub use overrides::Overrides;
 pub use placement::Unavailable;
+pub use program::{find_program, find_stores};
 pub use statements::{Executions, StatementId, StatementProbe, StatementText};

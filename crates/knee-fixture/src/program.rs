@@ -66,6 +66,16 @@ pub(crate) fn postgres(least: Option<u32>) -> Result<Installed, Error> {
     })
 }
 
+/// The server programs that studies can start, by name: the path, or why there is none.
+pub fn find_stores() -> [(&'static str, Result<PathBuf, Error>); 2] {
+    [("PostgreSQL", postgres(None).map(|found| found.bin.join("postgres"))), ("Redis", redis())]
+}
+
+/// The first program of this name on PATH, with links followed as far as its folder.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    on_path(name).first().map(|folder| folder.join(name)).filter(|path| path.is_file())
+}
+
 /// The Redis or Valkey server.
 pub(crate) fn redis() -> Result<PathBuf, Error> {
     let names = ["redis-server", "valkey-server"];

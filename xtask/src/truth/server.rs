@@ -26,7 +26,7 @@ const STOP: Token = Token(usize::MAX - 1);
 /// The end of a request's head.
 const HEAD_END: &[u8] = b"\r\n\r\n";
 
-/// ab speaks HTTP/1.0, and reuses a connection only if it is told so and finds the length in this spelling.
+/// ab speaks HTTP/1.0, and reuses a connection only if a header says so and it finds the length in this spelling.
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\
     Connection: keep-alive\r\n\r\nok\n";
 

@@ -3,7 +3,7 @@
 //! Does not choose which figures are named.
 
 /// A share as text, with three digits at the most.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let value = share * 100.0;
     match value {
         value if value < 1.0 => format!("{value:.2} %"),
@@ -13,7 +13,7 @@ pub(super) fn percent(share: f64) -> String {
 }
 
 /// A count as text, with commas between thousands.
-pub(super) fn count(number: u64) -> String {
+pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {

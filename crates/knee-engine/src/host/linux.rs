@@ -68,6 +68,13 @@ const CPU: GroupFile = GroupFile {
     names: ["cpu.stat", "cpu.stat"],
 };
 
+/// How much CPU time a group can use per period: both in one file, or the first of two files.
+const CPU_QUOTA: GroupFile = GroupFile {
+    controller: "cpu",
+    roots: &["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"],
+    names: ["cpu.max", "cpu.cfs_quota_us"],
+};
+
 /// How much memory a group can use, in bytes.
 const MEMORY: GroupFile = GroupFile {
     controller: "memory",
@@ -180,6 +187,26 @@ pub fn memory_bytes() -> Option<u64> {
     line.split_ascii_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1_024)
 }
 
+/// The smallest CPU quota of this process's cgroup and of those above it, in CPUs.
+pub fn cpu_quota() -> Option<f64> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    smallest_quota(&groups, |path| fs::read_to_string(path).ok())
+}
+
+/// The same for the groups of `/proc/self/cgroup` and the files that `read` finds.
+fn smallest_quota(groups: &str, read: impl Fn(&Path) -> Option<String>) -> Option<f64> {
+    let quota = |path: PathBuf| {
+        let text = read(&path)?;
+        let mut words = text.split_ascii_whitespace();
+        // `max` and -1 are no quota.
+        let time: f64 = words.next()?.parse().ok().filter(|time| *time > 0.0)?;
+        let second = || read(&path.with_file_name("cpu.cfs_period_us"));
+        let period: f64 = words.next().map(str::to_owned).or_else(second)?.trim().parse().ok()?;
+        (period > 0.0).then_some(time / period)
+    };
+    group_files(groups, &CPU_QUOTA).into_iter().filter_map(quota).reduce(f64::min)
+}
+
 /// The memory that this process can use: that of the machine, or less if a cgroup limits it.
 pub fn memory_limit() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -222,6 +249,30 @@ mod tests {
         assert!(!paths.iter().any(|path| path.starts_with("/sys/fs/cgroup/cpuset")));
         assert_eq!(periods("nr_periods 12\nnr_throttled 3\nthrottled_time 9\n"), Some((3, 12)));
         assert_eq!(periods("usage_usec 12\n"), None);
+    }
+
+    #[test]
+    fn the_smallest_quota_of_all_groups_counts_in_both_versions() {
+        let of = |groups: &str, files: &[(&str, &str)]| {
+            let files: HashMap<&Path, &str> =
+                files.iter().map(|(path, text)| (Path::new(*path), *text)).collect();
+            smallest_quota(groups, |path| files.get(path).map(|text| (*text).to_owned()))
+        };
+        let second = [
+            ("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n"),
+            ("/sys/fs/cgroup/a/cpu.max", "150000 100000\n"),
+            ("/sys/fs/cgroup/cpu.max", "400000 100000\n"),
+        ];
+        assert_eq!(of("0::/a/b\n", &second), Some(1.5));
+        assert_eq!(of("0::/a/b\n", &second[..1]), None);
+        let first = [
+            ("/sys/fs/cgroup/cpu/docker/cpu.cfs_quota_us", "50000\n"),
+            ("/sys/fs/cgroup/cpu/docker/cpu.cfs_period_us", "100000\n"),
+            ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"),
+            ("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"),
+        ];
+        assert_eq!(of("4:cpu,cpuacct:/docker\n", &first), Some(0.5));
+        assert_eq!(of("", &first), None);
     }
 
     #[test]

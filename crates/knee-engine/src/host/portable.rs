@@ -47,6 +47,11 @@ pub fn memory_limit() -> Option<u64> {
     None
 }
 
+/// There are no cgroups here.
+pub fn cpu_quota() -> Option<f64> {
+    None
+}
+
 pub fn raise_descriptor_limit() -> Option<u64> {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;

@@ -11,8 +11,8 @@ use crate::{clean, number};
 /// Most levels of a curve that are written out.
 const LEVELS_MAX: usize = 4;
 
-/// The plan as pieces of a line: `closed`, `50 connections`, `10.0 s`, `2 workers`. A machine that does a part of the
-/// load has the plan of the whole, so the part is named too.
+/// The plan in pieces: `closed`, `50 connections`, `10.0 s`, `2 workers`. If this machine does a part of the load, the
+/// plan is that of the whole, so the part is named too.
 pub fn pieces(head: &Head) -> Vec<String> {
     let plan = &head.plan;
     let mut pieces = match plan.scenarios.as_slice() {

@@ -179,6 +179,9 @@ pub struct RunReportFlags {
     /// Save the run to this file [default: where `knee report` finds it]
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Name of the saved run, for `knee history` and `knee compare --baseline` [default: script]
+    #[arg(long, value_name = "NAME", conflicts_with = "record")]
+    pub name: Option<String>,
     /// k6's samples as json=FILE or csv=FILE; .gz compresses; repeatable
     #[arg(short = 'o', long = "out", value_name = "KIND=FILE")]
     pub out: Vec<String>,

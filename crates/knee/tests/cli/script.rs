@@ -65,8 +65,8 @@ fn connections_that_vus_do_not_reuse_are_closed_when_their_iteration_ends() {
 #[test]
 fn machines_that_each_do_a_part_of_a_load_do_the_whole_together() {
     let server = Server::start();
-    let arrivals = "scenarios: { a: { executor: 'constant-arrival-rate', rate: 50, duration: '500ms', preAllocatedVUs: 9 } }";
-    for (load, whole) in [("vus: 5, iterations: 17", 17), (arrivals, 26)] {
+    let arrivals = "scenarios: { a: { executor: 'constant-arrival-rate', rate: 50, duration: '1s', preAllocatedVUs: 9 } }";
+    for (load, whole) in [("vus: 5, iterations: 17", 17), (arrivals, 51)] {
         let before = server.count();
         let script = format!(
             "import http from 'k6/http'; import exec from 'k6/execution'; export const options = {{ {load} }};
@@ -93,7 +93,8 @@ fn machines_that_each_do_a_part_of_a_load_do_the_whole_together() {
 
 #[test]
 fn a_part_of_the_load_is_named_and_one_without_work_is_said() {
-    let script = "export const options = { vus: 1, iterations: 1 }; export default () => {};";
+    let server = Server::start();
+    let script = &asking(&server, "/", "export const options = { vus: 1, iterations: 1 };");
     let (_home, finished) = run(script, "--execution-segment 0:1/2");
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     assert!(finished.stdout.contains("of which this is the part 0:1/2"), "{}", finished.stdout);

@@ -5,7 +5,7 @@ use super::super::{Diagnostics, Validity};
 use super::rated::Rated;
 
 /// Share of the range.
-const LIMIT: f64 = 0.7;
+pub(crate) const LIMIT: f64 = 0.7;
 
 /// What was found.
 pub(super) struct Evidence {

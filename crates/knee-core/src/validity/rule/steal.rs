@@ -5,8 +5,8 @@ use super::super::{Diagnostics, Validity};
 use super::rated::{Rated, above};
 
 /// Shares of the run: CPU-bound rates are wrong by the same share.
-const SUSPECT: f64 = 0.05;
-const INVALID: f64 = 0.2;
+pub(crate) const SUSPECT: f64 = 0.05;
+pub(crate) const INVALID: f64 = 0.2;
 
 /// What was found.
 pub(super) struct Evidence {

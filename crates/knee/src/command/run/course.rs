@@ -345,7 +345,8 @@ impl Job<'_> {
         };
         let store = Store::of_process().map(|store| store.of_kind(kind));
         let named = self.args.report.record.as_deref();
-        let record = store::open_record(named, store.as_ref(), head.started, "script").map_err(refused)?;
+        let name = self.args.report.name.as_deref().unwrap_or("script");
+        let record = store::open_record(named, store.as_ref(), head.started, name).map_err(refused)?;
         let (journal, record) = journal::begin(record, &head, narrate).unzip();
         if let Some(record) = record.as_ref().filter(|_| !self.args.report.quiet) {
             narrate(&format!("record: {}", on_one_line(&record.path.display().to_string())));
