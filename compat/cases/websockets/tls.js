@@ -1,4 +1,5 @@
 // row: k6/websockets, options.hosts
+// lines: any
 import { WebSocket } from 'k6/websockets';
 const plain = new RegExp('[0-9]+$').exec(__ENV.BASE)[0];
 export const options = { hosts: { 'name.test': '127.0.0.1' } };
