@@ -118,6 +118,8 @@ impl Drop for Running {
 /// What a finished program said and cost.
 #[derive(Debug)]
 pub struct Ran {
+    /// How it ended.
+    pub ended: ExitStatus,
     /// What it printed.
     pub stdout: String,
     /// CPU time, user and system, of it and of the children it waited for.
@@ -162,13 +164,13 @@ pub fn run_in_terminal(cpu: usize, command: &mut Command) -> Result<Ran> {
 
 /// Waits for the end of `running`, reads what it prints, and says what it cost.
 fn finish(mut running: Running, output: impl Read + Send, before: Duration) -> Result<Ran> {
-    let (resident_peak, stdout) = thread::scope(|scope| {
+    let (ended, resident_peak, stdout) = thread::scope(|scope| {
         let reader = scope.spawn(move || read(output));
-        let (_, peak) = watch(&mut running)?;
+        let (ended, peak) = watch(&mut running)?;
         let stdout = reader.join().map_err(|_| anyhow!("the thread that reads ended"))?;
-        anyhow::Ok((peak, stdout))
+        anyhow::Ok((ended, peak, stdout))
     })?;
-    Ok(Ran { stdout, cpu: children_cpu()?.saturating_sub(before), resident_peak })
+    Ok(Ran { ended, stdout, cpu: children_cpu()?.saturating_sub(before), resident_peak })
 }
 
 /// Waits for the end; returns it with the largest resident set that was seen.

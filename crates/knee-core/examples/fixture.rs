@@ -85,6 +85,7 @@ fn head() -> Head {
             memory_bytes: Some(8 << 30),
         },
         co_located: Some(true),
+        segment: None,
         measured_from: Nanos::from_secs(SECONDS.0),
     }
 }

@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use crate::plan::{Executor, Plan, Scenario};
+use crate::share::Stripe;
 use crate::unit::Nanos;
 
 /// The VUs of a run that exist when it begins, and what each does.
@@ -94,7 +95,7 @@ fn needs_of(plan: &Plan, place: usize, scenario: &Scenario) -> Vec<Need> {
     let terms = &scenario.terms;
     let ends = scenario.ends().unwrap_or(Nanos::MAX);
     let cut = ends.saturating_add(terms.grace.unwrap_or(plan.grace));
-    let first = terms.users_made_first.unwrap_or(u32::MAX).min(scenario.users_max());
+    let first = scenario.users_first();
     let whole = |_| Need { scenario: place, spans: vec![(terms.start, ends)], back: cut };
     match &scenario.executor {
         Executor::Open { .. } => (0..first).map(whole).collect(),
@@ -109,7 +110,8 @@ fn needs_of(plan: &Plan, place: usize, scenario: &Scenario) -> Vec<Need> {
                     Need { scenario: place, back: until.saturating_add(grace).min(cut), spans }
                 })
             };
-            (0..scenario.users_max()).flat_map(of_user).collect()
+            let stripe = scenario.part.as_ref().map(|part| part.users.clone());
+            Stripe::of(stripe, 0..scenario.whole_users_max()).flat_map(of_user).collect()
         }
     }
 }

@@ -16,6 +16,8 @@ pub mod outcome;
 
 pub mod schedule;
 
+pub mod share;
+
 pub mod plan;
 
 pub mod allocation;

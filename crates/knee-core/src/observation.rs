@@ -8,11 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::unit::Nanos;
 
+mod again;
 mod batch;
 mod builder;
 mod encoder;
 mod observer;
 
+pub use again::batches;
 pub use batch::{Batch, NewSeries, Number, Reading, SourceChange};
 pub use builder::{ObservationBuilder, POINTS_MAX};
 pub use encoder::{Encoder, Figure};

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::schedule::{Arrivals, Curve};
+use crate::share::{Share, Stripe};
 use crate::unit::Nanos;
 
 /// Everything that decides what a run does.
@@ -49,7 +50,7 @@ impl Plan {
     pub fn requests(&self) -> Option<u64> {
         self.scenarios
             .iter()
-            .map(|scenario| scenario.stop.requests())
+            .map(Scenario::requests)
             .try_fold(0u64, |sum, requests| requests.map(|requests| sum.saturating_add(requests)))
     }
 
@@ -76,6 +77,18 @@ pub struct Scenario {
     /// Settings that only scripts change; a one-liner has the defaults.
     #[serde(default)]
     pub terms: Terms,
+    /// The part that this machine does; all of it if `None`. Everything else describes the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
+}
+
+/// The part of a scenario that one of several machines does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// Its users.
+    pub users: Stripe,
+    /// Its arrivals, or its iterations of those that all users share.
+    pub turns: Stripe,
 }
 
 /// Settings of a scenario that only scripts change; the defaults change nothing.
@@ -115,7 +128,32 @@ pub enum Overflow {
 impl Scenario {
     /// A scenario with default settings.
     pub fn new(name: impl Into<String>, executor: Executor, stop: Stop) -> Self {
-        Self { name: name.into(), executor, stop, terms: Terms::default() }
+        Self { name: name.into(), executor, stop, terms: Terms::default(), part: None }
+    }
+
+    /// The same scenario, of which this machine does its share. As in k6, arrivals and shared iterations are divided in
+    /// proportion to the users that each machine has.
+    #[must_use]
+    pub fn shared(self, share: &Share) -> Self {
+        let by_users = self.stop.requests().is_some() || matches!(self.executor, Executor::Open { .. });
+        let turns =
+            if by_users { share.stripe_by_users(u64::from(self.whole_users_max())) } else { share.stripe() };
+        Self { part: Some(Part { users: share.stripe(), turns }), ..self }
+    }
+
+    /// Whether there is anything to do on this machine.
+    pub fn has_work(&self) -> bool {
+        self.users_max() > 0 && self.requests() != Some(0)
+    }
+
+    /// The planned number of iterations on this machine; `None` if time ends the scenario.
+    pub fn requests(&self) -> Option<u64> {
+        let whole = self.stop.requests()?;
+        Some(match (&self.part, self.terms.turns_per_user) {
+            (None, _) => whole,
+            (Some(_), Some(turns)) => turns.saturating_mul(u64::from(self.users_max())),
+            (Some(part), None) => part.turns.count(whole),
+        })
     }
 
     /// When arrivals end on the run's clock, as far as time ends them.
@@ -124,8 +162,24 @@ impl Scenario {
         Some(self.terms.start.saturating_add(span))
     }
 
-    /// The most users (for a one-liner: connections) that are active at once.
+    /// The most users (for a one-liner: connections) that are active at once on this machine.
     pub fn users_max(&self) -> u32 {
+        self.users_of(self.whole_users_max())
+    }
+
+    /// How many users of this machine exist when the scenario begins.
+    pub fn users_first(&self) -> u32 {
+        self.terms.users_made_first.map_or(u32::MAX, |whole| self.users_of(whole)).min(self.users_max())
+    }
+
+    /// Those of the first `whole` users that are of this machine.
+    fn users_of(&self, whole: u32) -> u32 {
+        // A part is no more than the whole.
+        self.part.as_ref().map_or(whole, |part| part.users.count(u64::from(whole)) as u32)
+    }
+
+    /// The most users that are active at once on all machines together.
+    pub fn whole_users_max(&self) -> u32 {
         match &self.executor {
             Executor::Closed { vus } => vus.peak().ceil() as u32,
             Executor::Open { users_max, .. } => *users_max,
@@ -214,7 +268,7 @@ mod tests {
 
     fn scenario(stop: Stop, terms: Terms) -> Scenario {
         let executor = Executor::Closed { vus: Curve::constant(1.0) };
-        Scenario { name: String::new(), executor, stop, terms }
+        Scenario { name: String::new(), executor, stop, terms, part: None }
     }
 
     #[test]

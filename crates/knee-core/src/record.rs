@@ -5,12 +5,14 @@
 
 use serde::{Deserialize, Serialize};
 
+pub mod compact;
 pub mod format;
 pub mod run;
 
 use crate::generator::GeneratorSample;
 use crate::observation::Observations;
 use crate::plan::{Endpoint, Plan};
+use crate::share::Share;
 use crate::tally::{Concurrency, Tally};
 use crate::unit::Nanos;
 use crate::validity::ValidityReport;
@@ -32,6 +34,24 @@ pub struct Head {
     pub co_located: Option<bool>,
     /// The measured time begins here (end of the warm-up), on the run's clock.
     pub measured_from: Nanos,
+    /// Which part of the load this is; the whole if `None`. The plan describes the whole, and what is counted is the part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segment: Option<SegmentOf>,
+}
+
+/// A part of a load, and all parts: texts as of the option `executionSegment` and `executionSegmentSequence`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SegmentOf {
+    /// The part, such as `0:1/4`.
+    pub segment: String,
+    /// The ends of all parts, such as `0,1/4,1`.
+    pub sequence: String,
+}
+
+impl From<&Share> for SegmentOf {
+    fn from(share: &Share) -> Self {
+        Self { segment: share.segment().to_string(), sequence: share.sequence().to_string() }
+    }
 }
 
 /// The program that measured.
@@ -132,7 +152,7 @@ impl Run {
 }
 
 /// Summary of one interval, for charts over time.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Start of the interval.
     pub from: Nanos,
@@ -163,7 +183,7 @@ pub struct Point {
 }
 
 /// What the load generator saw of itself in one interval, as far as charts over time need it.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorPoint {
     /// Worker threads whose CPU use is known.
     pub workers: usize,

@@ -246,6 +246,7 @@ fn head() -> Head {
         build: Build { version: "0".into(), commit: None, optimized: true },
         machine: Machine::default(),
         co_located: None,
+        segment: None,
         measured_from: Nanos::from_millis(WARM_UP),
     }
 }

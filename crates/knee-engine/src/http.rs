@@ -45,3 +45,5 @@ pub mod unsolicited;
 pub mod redirect;
 
 pub mod client;
+
+pub mod websocket;

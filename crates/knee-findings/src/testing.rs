@@ -377,6 +377,7 @@ fn head(seconds: u64, vus: Curve) -> Head {
         build: Build { version: "0.1.0".into(), commit: None, optimized: true },
         machine: Machine { cores: 4, ..Machine::default() },
         co_located: Some(false),
+        segment: None,
         measured_from: Nanos::ZERO,
     }
 }

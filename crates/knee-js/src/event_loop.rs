@@ -1,10 +1,10 @@
-//! Timers and requests that a script does not wait for, and the promises behind them.
+//! Timers, requests and sockets that a script does not wait for, and the functions behind them.
 //!
 //! Keeps the callbacks and their times; the script's stack calls them between two jobs of the runtime. Does not wait;
 //! reports the time until which nothing is due.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use knee_core::unit::Nanos;
 use knee_k6::account::Charge;
@@ -69,11 +69,22 @@ pub struct Promised {
     pub memory: Charge,
 }
 
-/// Timers and open promises of one VU.
+/// A socket that the script has opened.
+pub struct Listener {
+    /// What stands for its handlers; `None` if the script waits for the socket.
+    pub deliver: Option<Kept>,
+    /// The memory of the socket.
+    pub memory: Charge,
+}
+
+/// Timers, open promises and sockets of one VU.
 #[derive(Default)]
 pub struct EventLoop {
     timers: RefCell<Timers>,
     promised: RefCell<HashMap<u64, Promised>>,
+    listeners: RefCell<HashMap<u64, Listener>>,
+    /// What is called at the next turn, in this order, each with the memory that it takes.
+    ready: RefCell<VecDeque<(Callback, Charge)>>,
     last_timer: Cell<u32>,
     last_request: Cell<u64>,
 }
@@ -97,6 +108,11 @@ impl EventLoop {
         drop(timer);
     }
 
+    /// Calls a function at the next turn.
+    pub fn call_later(&self, callback: Callback, memory: Charge) {
+        self.ready.borrow_mut().push_back((callback, memory));
+    }
+
     /// A number for a request to be begun.
     pub fn next_request(&self) -> u64 {
         self.last_request.set(self.last_request.get() + 1);
@@ -113,16 +129,42 @@ impl EventLoop {
         self.promised.borrow_mut().remove(&id)
     }
 
-    /// The time until which nothing is due; `MAX` if only a request can change that, `None` without timers and
-    /// requests.
-    pub fn idle_until(&self) -> Option<Nanos> {
-        let first = self.timers.borrow().by_time.keys().next().map(|(at, _)| *at);
-        first.or_else(|| (!self.promised.borrow().is_empty()).then_some(Nanos::MAX))
+    /// A socket is about to be opened.
+    pub fn listen(&self, id: u64, listener: Listener) {
+        self.listeners.borrow_mut().insert(id, listener);
     }
 
-    /// Takes the timer that is due first, if one is due now; a repeated one stays. Does not read the time where there
-    /// are no timers.
+    /// What stands for the handlers of a socket.
+    pub fn listener(&self, id: u64) -> Option<Kept> {
+        self.listeners.borrow().get(&id)?.deliver.clone()
+    }
+
+    /// Whether there are sockets.
+    pub fn has_listeners(&self) -> bool {
+        !self.listeners.borrow().is_empty()
+    }
+
+    /// A socket has ended.
+    pub fn unlisten(&self, id: u64) {
+        let listener = self.listeners.borrow_mut().remove(&id);
+        drop(listener);
+    }
+
+    /// The time until which nothing is due; `MAX` if only a request or a socket can change that, `None` without timers,
+    /// requests and sockets.
+    pub fn idle_until(&self) -> Option<Nanos> {
+        let first = self.timers.borrow().by_time.keys().next().map(|(at, _)| *at);
+        let waits = || !self.promised.borrow().is_empty() || !self.listeners.borrow().is_empty();
+        first.or_else(|| waits().then_some(Nanos::MAX))
+    }
+
+    /// Takes what is called at this turn; otherwise the timer that is due first, if one is due now; a repeated one stays.
+    /// Does not read the time where there are no timers.
     pub fn take_due(&self, now: impl FnOnce() -> Nanos) -> Option<Callback> {
+        let ready = self.ready.borrow_mut().pop_front();
+        if let Some((callback, _)) = ready {
+            return Some(callback);
+        }
         let mut timers = self.timers.borrow_mut();
         let first = timers.by_time.first_entry()?;
         let now = now();
@@ -146,5 +188,7 @@ impl EventLoop {
     pub fn clear(&self) {
         drop(self.timers.take());
         drop(self.promised.take());
+        drop(self.listeners.take());
+        drop(self.ready.take());
     }
 }

@@ -7,6 +7,7 @@ use rquickjs::module::{Declarations, Declared, Exports, ModuleDef};
 use rquickjs::{Ctx, Module, Object, Result, Value};
 
 use crate::loader::uses::Names;
+use websocket::{websockets, ws};
 
 pub mod argument;
 
@@ -22,6 +23,8 @@ pub mod console;
 
 pub mod crypto;
 
+pub mod csv;
+
 pub mod current;
 
 pub mod data;
@@ -36,6 +39,8 @@ pub mod expected;
 
 pub mod factory;
 
+pub mod fs;
+
 pub mod global;
 
 pub mod go_error;
@@ -47,6 +52,8 @@ pub mod http;
 pub mod jar;
 
 pub mod k6;
+
+pub mod later;
 
 pub mod lazy;
 
@@ -64,12 +71,16 @@ pub mod perform;
 
 pub mod response;
 
+pub mod secrets;
+
 pub mod text;
 
 mod tags;
 pub mod timers;
 
 pub mod web;
+
+pub mod websocket;
 
 /// Which exports of a module the script imports by name; the others need not exist.
 fn imported(ctx: &Ctx<'_>, module: &str) -> Result<Names> {
@@ -124,5 +135,11 @@ modules! {
     "k6/metrics" Metrics metrics::EXPORTS, metrics::build;
     "k6/encoding" Encoding encoding::EXPORTS, encoding::build;
     "k6/execution" Execution execution::EXPORTS, execution::build, default execution::guarded;
+    "k6/experimental/csv" Csv csv::EXPORTS, csv::build;
+    "k6/experimental/fs" Fs fs::EXPORTS, fs::build;
+    "k6/secrets" Secrets secrets::EXPORTS, secrets::build;
     "k6/timers" Timers timers::EXPORTS, timers::build;
+    "k6/websockets" WebSockets websockets::EXPORTS, websockets::build;
+    "k6/experimental/websockets" FormerWebSockets websockets::EXPORTS, websockets::build;
+    "k6/ws" Ws ws::EXPORTS, ws::build;
 }

@@ -9,6 +9,7 @@ use knee_core::unit::Nanos;
 use crate::runtime::thrown::Thrown;
 use knee_k6::http::answer::Answer;
 use knee_k6::http::request::Request;
+use knee_k6::websocket::request::SocketRequest;
 
 /// An operation that a script asks the VU to perform.
 pub enum Op {
@@ -20,7 +21,15 @@ pub enum Op {
     FetchAll(Vec<Rc<Request>>),
     /// Send a request and go on at once; its response comes with [`Op::Await`].
     Begin(u64, Rc<Request>),
-    /// Wait until a request that was begun is done, or until a time on the run's clock.
+    /// Open a socket and go on at once; what happens on it is in the VU's
+    /// [`Sockets`](knee_k6::websocket::sockets::Sockets).
+    Dial(u64, Rc<SocketRequest>),
+    /// Wait until something happened on a socket, or until a time on the run's clock.
+    Hear(u64, Nanos),
+    /// Wait until what was sent on a socket is with the kernel.
+    Flush(u64),
+    /// Wait until a request that was begun is done, until something happened on a socket, or until a time on the run's
+    /// clock.
     Await(Nanos),
     /// Wait until a time on the run's clock.
     Sleep(Nanos),

@@ -3,6 +3,7 @@
 //! Does not run anything; [`crate::world`] does. Files are read only while the script is loaded,
 //! and only below its own folder unless more was allowed.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,6 +17,7 @@ use crate::runtime::intrinsic::Needs;
 use knee_k6::data::Elements;
 use knee_k6::http::pace::Pace;
 use knee_k6::metric::Registry;
+use knee_k6::secrets::Secrets;
 
 pub mod files;
 
@@ -80,6 +82,8 @@ pub struct Surroundings {
     pub console: Option<Narrator>,
     /// Settings of modules from the network.
     pub remote: RemoteSettings,
+    /// The secrets that it can ask for.
+    pub secrets: Arc<Secrets>,
 }
 
 /// Defaults of requests.
@@ -242,11 +246,17 @@ impl Program {
 
     /// Writes a line with what belongs to it.
     pub fn say_with(&self, level: LogLevel, message: &str, fields: &[(&'static str, &str)]) {
-        (self.surroundings.narrator)(&LogLine { level, message, fields });
+        let secrets = &self.surroundings.secrets;
+        let masked: Vec<Cow<'_, str>> = fields.iter().map(|(_, value)| secrets.masked(value)).collect();
+        let fields: Vec<(&'static str, &str)> =
+            fields.iter().zip(&masked).map(|((name, _), value)| (*name, &**value)).collect();
+        let message = &secrets.masked(message);
+        (self.surroundings.narrator)(&LogLine { level, message, fields: &fields });
     }
 
     /// Writes a line of the script's `console`.
     pub fn print(&self, level: LogLevel, message: &str) {
+        let message = &self.surroundings.secrets.masked(message);
         let line = LogLine { level, message, fields: &[("source", "console")] };
         (self.surroundings.console.as_ref().unwrap_or(&self.surroundings.narrator))(&line);
     }

@@ -30,7 +30,8 @@ use crate::world::Description;
 use knee_k6::http::send::{Late, RequestSender};
 use knee_k6::http::targets::Targets;
 use knee_k6::observe::Observer;
-use knee_k6::observe::tags::SystemTags;
+use knee_k6::observe::system_tags::SystemTags;
+use knee_k6::secrets::Secrets;
 
 /// Interval of checks for timeouts and the end of a stage, outside of scenarios.
 const PACE: Nanos = Nanos::from_millis(20);
@@ -117,7 +118,8 @@ impl Session {
             vu.state().group.replace(group.into());
             let (timeout, is_over) = (settings.timeout, settings.is_over.clone());
             let watch = timer.clone();
-            vu.join(Rc::new(sender(settings, timer)));
+            let secrets = self.program.surroundings.secrets.clone();
+            vu.join(Rc::new(sender(settings, timer, secrets)));
             let call = Call { export: export.into(), stage, argument: argument.map(Into::into) };
             let cut = vu.state().now().saturating_add(timeout);
             let mut called = pin!(vu.call(call, Late::default(), cut));
@@ -154,7 +156,7 @@ fn reason(program: &Program, error: LoadError) -> SessionError {
 }
 
 /// A request sender with a recorder of its own: requests of `setup` and `teardown` are not measured.
-fn sender(settings: StageSettings, timer: WorkerTimer) -> RequestSender {
+fn sender(settings: StageSettings, timer: WorkerTimer, secrets: Arc<Secrets>) -> RequestSender {
     let clock = MonotonicClock::start();
     tokio::task::spawn_local(timer.clone().drive());
     let deadlines = Rc::new(Deadlines::default());
@@ -170,5 +172,6 @@ fn sender(settings: StageSettings, timer: WorkerTimer) -> RequestSender {
         observer: settings.observer,
         user_agent: settings.http.user_agent.as_str().into(),
         pace: settings.http.pace,
+        secrets,
     }
 }

@@ -22,8 +22,9 @@ use knee_k6::account::{Account, Charge};
 use knee_k6::http::cookie::Jar;
 use knee_k6::http::request::Expected;
 use knee_k6::http::targets::Targets;
-use knee_k6::observe::tags::{SystemTag, SystemTags};
+use knee_k6::observe::system_tags::{SystemTag, SystemTags};
 use knee_k6::observe::{Context, Nobody, Observer};
+use knee_k6::websocket::sockets::Sockets;
 
 /// Longest time a script runs before it yields to other VUs.
 pub const SLICE: Nanos = Nanos::from_millis(2);
@@ -72,8 +73,10 @@ pub struct State {
     pub since: Cell<Option<Nanos>>,
     /// Why the script wants the whole test to end.
     pub abort: RefCell<Option<String>>,
-    /// Timers and requests that are not waited for.
+    /// Timers, requests and sockets that are not waited for.
     pub events: EventLoop,
+    /// The sockets, and what happened on them.
+    pub sockets: Sockets,
     /// `CommonJS` files that have run, by name; while the script is loaded.
     pub required: RefCell<Option<Persistent<Object<'static>>>>,
     /// The run as a whole.
@@ -221,15 +224,19 @@ impl Tally {
 /// Numbers of a VU and of its iteration, as `k6/execution` shows them.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
-    /// `vu.idInTest`, from 1; 0 outside of scenarios.
+    /// `vu.idInInstance`, from 1; 0 outside of scenarios.
     pub vu: u64,
+    /// `vu.idInTest`: the same unless this machine has a part of the load.
+    pub vu_in_test: u64,
     /// `vu.iterationInInstance`, from 0.
     pub iteration: u64,
     /// The scenario; empty outside of scenarios.
     pub scenario: Rc<str>,
     /// Its executor.
     pub executor: Rc<str>,
-    /// `scenario.iterationInTest`.
+    /// `scenario.iterationInInstance`, from 0.
+    pub iteration_in_instance: u64,
+    /// `scenario.iterationInTest`: the same unless this machine has a part of the load.
     pub iteration_in_test: u64,
     /// `vu.iterationInScenario`.
     pub iteration_in_scenario: u64,
@@ -263,6 +270,7 @@ impl State {
             since: Cell::new(None),
             abort: RefCell::default(),
             events: EventLoop::default(),
+            sockets: Sockets::default(),
             required: RefCell::default(),
             execution_info: RefCell::default(),
             rejections: RefCell::default(),
@@ -349,7 +357,7 @@ impl State {
         if self.quitting.get() {
             return None;
         }
-        let is_waiting = !matches!(op, Op::Begin(..));
+        let is_waiting = !matches!(op, Op::Begin(..) | Op::Dial(..));
         let reply = self.link.pause(op);
         if is_waiting {
             self.since.set(None);

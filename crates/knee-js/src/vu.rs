@@ -2,10 +2,13 @@
 //!
 //! Does not decide when an iteration is due, nor how many there are.
 
+use std::future::poll_fn;
 use std::io;
 use std::mem::take;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Poll;
 
 use knee_core::unit::Nanos;
 use knee_engine::http::client::Client;
@@ -24,6 +27,9 @@ use knee_k6::http::answer::Answer;
 use knee_k6::http::request::Request;
 use knee_k6::http::send::{Late, RequestSender};
 use knee_k6::http::targets::Targets;
+use knee_k6::websocket::conversation::converse;
+use knee_k6::websocket::request::SocketRequest;
+use knee_k6::websocket::sockets::Sockets;
 
 /// Why there is no VU.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +56,8 @@ pub struct Vu {
     clients: Vec<Client>,
     /// Requests that the script does not wait for.
     begun: JoinSet<(u64, Box<Answer>, Client)>,
+    /// The tasks of sockets.
+    conversations: JoinSet<()>,
     /// How late the next request is.
     late: Late,
     /// Deadline of the current call.
@@ -90,6 +98,7 @@ impl Vu {
             connections: None,
             clients: Vec::new(),
             begun: JoinSet::new(),
+            conversations: JoinSet::new(),
             late: Late::default(),
             cut: Nanos::MAX,
         };
@@ -128,6 +137,8 @@ impl Vu {
                 Some(Op::Rest(ended)) => {
                     // Requests that no code waits for end with the iteration, and are accounted for as cut off.
                     self.begun.shutdown().await;
+                    self.state.sockets.cut();
+                    self.conversations.shutdown().await;
                     if !has_waited {
                         // Calls that never wait, one after the other, must not keep other VUs waiting.
                         tokio::task::yield_now().await;
@@ -135,7 +146,7 @@ impl Vu {
                     return ended;
                 }
                 Some(op) => {
-                    has_waited |= !matches!(op, Op::Begin(..));
+                    has_waited |= !matches!(op, Op::Begin(..) | Op::Dial(..));
                     self.perform(&sender, op).await
                 }
                 None => return Ended::Cut,
@@ -168,6 +179,14 @@ impl Vu {
                 });
                 Reply::Go
             }
+            Op::Dial(id, request) => self.dial(sender, id, request),
+            Op::Hear(id, until) => {
+                Box::pin(self.hear(sender, until, |sockets| sockets.inbox().has(Some(id)))).await
+            }
+            Op::Flush(id) => {
+                let is_flushed = |sockets: &Sockets| sockets.find(id).is_none_or(|line| line.is_flushed());
+                Box::pin(self.hear(sender, Nanos::MAX, is_flushed)).await
+            }
             Op::Await(until) => Reply::Done(Box::pin(self.wait(sender, until)).await),
             Op::Sleep(until) => {
                 sender.timer.sleep_until(until.min(self.cut)).await;
@@ -187,6 +206,36 @@ impl Vu {
             let made = || Rc::new(UserPool::new(sender.network.clone()));
             Client::new(self.connections.get_or_insert_with(made).clone())
         })
+    }
+
+    /// Begins a task that opens a socket and serves it.
+    fn dial(&mut self, sender: &Rc<RequestSender>, id: u64, request: Rc<SocketRequest>) -> Reply {
+        // The tasks of sockets that have ended.
+        while self.conversations.try_join_next().is_some() {}
+        if let Some(line) = self.state.sockets.find(id) {
+            let late = take(&mut self.late);
+            self.conversations.spawn_local(converse(sender.clone(), request, line, late, self.cut));
+        }
+        Reply::Go
+    }
+
+    /// Waits until enough happened on the sockets, or until a time.
+    async fn hear(
+        &self,
+        sender: &Rc<RequestSender>,
+        until: Nanos,
+        is_enough: impl Fn(&Sockets) -> bool,
+    ) -> Reply {
+        let sockets = &self.state.sockets;
+        let mut sleep = pin!(sender.timer.sleep_until(until.min(self.cut)));
+        poll_fn(|ctx| {
+            if sockets.inbox().poll_until(ctx, || is_enough(sockets)).is_ready() {
+                return Poll::Ready(());
+            }
+            sleep.as_mut().poll(ctx)
+        })
+        .await;
+        Reply::Go
     }
 
     /// Sends requests in parallel, within a batch's limits in total and per host.
@@ -226,15 +275,19 @@ impl Vu {
         }
     }
 
-    /// Waits until a request that was begun is done, or until a time.
+    /// Waits until a request that was begun is done, until something happened on a socket, or until a time.
     async fn wait(&mut self, sender: &Rc<RequestSender>, until: Nanos) -> Vec<(u64, Box<Answer>)> {
         let until = until.min(self.cut);
         let mut done = Vec::new();
         let timer = sender.timer.clone();
-        let mut sleep = std::pin::pin!(timer.sleep_until(until));
-        let first = std::future::poll_fn(|ctx| {
-            if let std::task::Poll::Ready(Some(joined)) = self.begun.poll_join_next(ctx) {
-                return std::task::Poll::Ready(Some(joined));
+        let mut sleep = pin!(timer.sleep_until(until));
+        let inbox = self.state.sockets.inbox().clone();
+        let first = poll_fn(|ctx| {
+            if let Poll::Ready(Some(joined)) = self.begun.poll_join_next(ctx) {
+                return Poll::Ready(Some(joined));
+            }
+            if inbox.poll_until(ctx, || inbox.has(None)).is_ready() {
+                return Poll::Ready(None);
             }
             sleep.as_mut().poll(ctx).map(|()| None)
         })

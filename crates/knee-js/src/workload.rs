@@ -67,5 +67,6 @@ fn sender(load: &Load, context: &UserContext) -> Rc<RequestSender> {
         observer: (load.observers)(),
         user_agent: load.http.user_agent.as_str().into(),
         pace: load.http.pace.clone(),
+        secrets: load.program.surroundings.secrets.clone(),
     })
 }

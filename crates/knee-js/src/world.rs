@@ -15,6 +15,7 @@ use crate::handled::Handled;
 use crate::loader::finder::{self, Finder};
 use crate::loader::require;
 use crate::module::current::Slot;
+use crate::module::websocket::deliver::{deliver, wind_up};
 use crate::module::{global, perform};
 use crate::op::{Call, Ended, Op, Reply, Stage};
 use crate::program::{LogLevel, Program};
@@ -109,6 +110,9 @@ fn serve<'js>(ctx: &Ctx<'js>, state: &Rc<State>) {
         let Some(Reply::Call(call)) = state.ask(Op::Rest(ended)) else { return };
         let Some(script) = &mut script else { return };
         let result = script.call(ctx, state, &call);
+        if result.is_err() && !state.must_end() {
+            wind_up(ctx, state);
+        }
         state.forget_values();
         let abort = state.abort.borrow_mut().take();
         ended = match (result, abort) {
@@ -223,7 +227,7 @@ impl<'js> Script<'js> {
     }
 }
 
-/// Runs jobs, timers and pending requests until `promise` is settled and nothing is left to do.
+/// Runs jobs, timers, pending requests and sockets until `promise` is settled and nothing is left to do.
 fn settle<'js>(
     ctx: &Ctx<'js>,
     state: &Rc<State>,
@@ -252,6 +256,10 @@ fn settle<'js>(
         }
         if let Some(thrown) = state.take_rejection(ctx) {
             return Err(thrown);
+        }
+        if let Some((id, event)) = state.sockets.take() {
+            deliver(ctx, state, id, event).map_err(caught)?;
+            continue;
         }
         if let Some(callback) = state.events.take_due(|| state.now()) {
             callback.call(ctx).map_err(caught)?;

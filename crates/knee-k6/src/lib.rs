@@ -9,6 +9,8 @@
 
 pub mod account;
 
+pub mod csv;
+
 pub mod data;
 
 pub mod digest;
@@ -20,6 +22,8 @@ pub mod encoding;
 pub mod gjson;
 
 pub mod go_quote;
+
+pub mod go_text;
 
 pub mod html;
 
@@ -37,6 +41,10 @@ pub mod output;
 
 pub mod read;
 
+pub mod secrets;
+
 pub mod summary;
 
 pub mod threshold;
+
+pub mod websocket;

@@ -9,12 +9,15 @@ use knee_core::unit::Nanos;
 
 use crate::http::answer::Answer;
 use crate::http::request::Request;
+use system_tags::SystemTags;
 
 pub mod iterations;
 
 pub mod metered;
 
 pub mod streamed;
+
+pub mod system_tags;
 
 mod tag_lists;
 
@@ -71,8 +74,17 @@ pub trait Observer {
     /// So many iterations were dropped, because no VU was free for them or there was no time left.
     fn dropped(&self, count: u64, context: &Context<'_>);
 
-    /// A script has put `value` into a metric of its own, declared under this number.
+    /// A script has put `value` into a metric of its own, declared under this number; or k6 has put it into one of its
+    /// metrics of sockets.
     fn sample(&self, metric: u32, value: f64, context: &Context<'_>);
+
+    /// A socket has sent and received so many bytes.
+    fn traffic(&self, _sent: u64, _received: u64, _context: &Context<'_>) {}
+
+    /// Which tags samples get by themselves.
+    fn system_tags(&self) -> SystemTags {
+        SystemTags::default()
+    }
 }
 
 /// Makes the observer of one worker.
@@ -120,5 +132,14 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn sample(&self, metric: u32, value: f64, context: &Context<'_>) {
         self.0.sample(metric, value, context);
         self.1.sample(metric, value, context);
+    }
+
+    fn traffic(&self, sent: u64, received: u64, context: &Context<'_>) {
+        self.0.traffic(sent, received, context);
+        self.1.traffic(sent, received, context);
+    }
+
+    fn system_tags(&self) -> SystemTags {
+        self.0.system_tags()
     }
 }

@@ -18,7 +18,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::metric::Registry;
-use crate::observe::tags::SystemTags;
+use crate::observe::system_tags::SystemTags;
 
 pub mod batch;
 mod csv;

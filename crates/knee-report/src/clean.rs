@@ -37,6 +37,15 @@ pub fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
+/// Text of several lines, each as [`line`] writes it. Line feeds stay.
+pub fn lines(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|c| c != '\n' && is_hostile(c)) {
+        return Cow::Borrowed(text);
+    }
+    let clean: Vec<Cow<'_, str>> = text.split('\n').map(line).collect();
+    Cow::Owned(clean.join("\n"))
+}
+
 /// A cell of a table that a spreadsheet will not take for a formula: text that begins with one
 /// of its signs gets an apostrophe before it. Hostile characters are written out first.
 pub fn cell(text: &str) -> Cow<'_, str> {

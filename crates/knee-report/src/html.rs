@@ -27,6 +27,6 @@ mod table;
 
 mod words;
 
-pub use document::{comparison, document, record_pair, study};
+pub use document::{calibration, comparison, record_pair, study};
 pub use run::run;
 pub use sweep::sweep;

@@ -18,6 +18,8 @@ pub mod json;
 
 pub mod chart;
 
+pub mod history;
+
 pub mod html;
 
 pub mod oha_json;
@@ -26,7 +28,11 @@ pub mod csv;
 
 pub mod find;
 
+pub mod kept;
+
 pub mod locust;
+
+pub mod page_data;
 
 pub mod sweep;
 

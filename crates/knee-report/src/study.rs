@@ -60,5 +60,5 @@ pub(crate) use measuring::{day, machine, program};
 pub use notes::notes;
 pub use provenance::{Commands, Provenance, Session};
 pub use text::text;
-pub(crate) use value::{figure, middle as row_of};
+pub(crate) use value::{change, figure, middle as row_of};
 pub(crate) use words::{result, verdict};

@@ -5,6 +5,8 @@
 
 pub mod record_pair;
 
+pub mod change_point;
+
 pub mod compare;
 
 pub mod cpu;

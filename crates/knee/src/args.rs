@@ -19,6 +19,8 @@ mod doctor;
 
 mod find;
 
+mod history;
+
 mod observe;
 
 mod run;
@@ -38,6 +40,7 @@ pub use compare::{
 };
 pub use doctor::{DoctorArgs, DoctorFormat};
 pub use find::{FindArgs, FindFormat, FindOutputFlags, SearchFlags};
+pub use history::{HistoryArgs, HistoryFormat};
 pub use observe::ObserveFlags;
 pub use run::{RunArgs, RunForeignFlags, RunHttpFlags, RunLoadFlags, RunReportFlags, RunScriptFlags};
 pub use study::{ExtentFlags, StudyArgs, StudyFormat, StudyOutputFlags};
@@ -82,7 +85,8 @@ pub struct LoadArgs {
 #[derive(Args, Clone, Debug)]
 #[command(max_term_width = 80, disable_help_flag = true)]
 pub struct ReportArgs {
-    /// `last`, `last~1` for the run before, a name from `--list`, or a file [default: last]
+    /// `last`, `last~1` for the one before, a name from `--list`, a record or an HTML report
+    /// [default: last]
     #[arg(value_name = "RECORD")]
     pub record: Option<String>,
     /// List saved runs, newest first; with the name of a study, sweep or comparison, list its trials
@@ -318,6 +322,9 @@ pub struct OutputFlags {
     /// Save the run to this file [default: where `knee report` finds it]
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Name of the saved run, for `knee history` and `knee compare --baseline` [default: the host]
+    #[arg(long, value_name = "NAME", conflicts_with = "record")]
+    pub name: Option<String>,
     /// Print a line per second instead of the live screen
     #[arg(long)]
     pub no_tui: bool,
@@ -419,6 +426,8 @@ pub enum ReportFormat {
     Csv,
     /// oha's JSON
     OhaJson,
+    /// Markdown; of a sweep, a study or a comparison
+    Md,
     /// Locust's four CSV files; needs -o
     LocustCsv,
     /// Nothing; see the exit code and the saved run
@@ -435,7 +444,7 @@ impl ReportFormat {
             Self::Csv => Some(Format::Csv),
             Self::OhaJson => Some(Format::OhaJson),
             Self::Quiet => Some(Format::Quiet),
-            Self::LocustCsv => None,
+            Self::Md | Self::LocustCsv => None,
         }
     }
 }

@@ -26,11 +26,15 @@ pub mod doctor;
 
 pub mod explain;
 
+pub mod history;
+
 pub mod find;
 
 mod failed;
 
 mod journal;
+
+mod keep;
 
 mod locust;
 
@@ -40,8 +44,11 @@ mod observe;
 
 mod progress;
 
+pub mod saved;
+
 mod sides;
 
+use knee_core::record::compact::Compact;
 use knee_core::record::{Build, Run};
 use knee_core::validity::Validity;
 use knee_report::number::Unit;
@@ -66,6 +73,9 @@ const INCOMPLETE: &str =
 /// What to do about an incomplete record of a trial.
 const INCOMPLETE_TRIAL: &str = "free some space, or save the trials elsewhere with KNEE_HOME";
 
+/// Most bytes of the record within a page. In text that a page can hold they are a third more.
+const RECORD_IN_PAGE_MAX: usize = 1_000_000;
+
 /// This program.
 fn build() -> Build {
     Build {
@@ -83,7 +93,10 @@ fn render(run: &Run, format: Format, color: bool, unit: Option<Unit>) -> String 
             let palette = if color { Palette::Ansi } else { Palette::None };
             text::render(&view, &Style { palette, unit, ..Style::default() })
         }
-        Format::Html => html::run(&view, &Style { unit, ..Style::default() }),
+        Format::Html => {
+            let record = Compact::of(run, RECORD_IN_PAGE_MAX);
+            html::run(&view, record.as_ref(), &Style { unit, ..Style::default() })
+        }
         Format::Json => json::render(&view),
         Format::Csv => csv::render(&view),
         Format::OhaJson => oha_json::render(&view),

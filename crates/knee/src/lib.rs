@@ -16,6 +16,8 @@ pub mod exit;
 
 pub mod store;
 
+pub mod catalog;
+
 pub mod fetch;
 
 pub mod signals;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use knee::args::{self, Invocation, Refused};
 use knee::command::{
-    audit, calibrate, compare, demo, doctor, explain, find, load, report, run, study, sweep, tour,
+    audit, calibrate, compare, demo, doctor, explain, find, history, load, report, run, study, sweep, tour,
 };
 use knee::demo as demo_server;
 use knee::exit::Exit;
@@ -53,6 +53,7 @@ fn execute(invocation: Invocation) -> Result<Exit, (Problem, Exit)> {
     match invocation {
         Invocation::Load(args) => load::load(&args, narrate),
         Invocation::Report(args) => report::report(&args, say).map_err(refused),
+        Invocation::History(args) => history::history(&args, say).map_err(refused),
         Invocation::Demo(args) => demo::demo(*args, narrate),
         Invocation::Run(args) => run::run(&args, narrate),
         Invocation::Sweep(args) => {
@@ -71,7 +72,7 @@ fn execute(invocation: Invocation) -> Result<Exit, (Problem, Exit)> {
             study::study(&args, narrate)
         }
         Invocation::Compare(args) => {
-            store::begin_series("compare", &args.b);
+            store::begin_series("compare", args.b.as_deref().unwrap_or_default());
             compare::compare(&args, narrate)
         }
         Invocation::Calibrate(args) => {

@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! $KNEE_HOME/runs/20261121T101530.123Z-127.0.0.1-8080.knee      when KNEE_HOME is set
+//! …/runs/20261121T101530.123Z-sweep-127.0.0.1-8080.result      the result of a series of runs
 //! $XDG_DATA_HOME/knee/runs/…                                    else, when that is set
 //! $HOME/.local/share/knee/runs/…                                else
 //! …/knee/trials/20261121T101530.123Z-study-tickets/…            trials, a folder per study
@@ -14,7 +15,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -27,6 +28,9 @@ use crate::problem::{Problem, on_one_line, reason};
 
 /// The suffix of a record's name.
 const SUFFIX: &str = ".knee";
+
+/// The suffix of the name of a result that is no run.
+const RESULT_SUFFIX: &str = ".result";
 
 /// Most runs that can begin in one millisecond against one host and still get names.
 const SAME_NAME_MAX: u32 = 1_000;
@@ -64,6 +68,26 @@ pub fn continue_series(folder: &Path) {
     if let Some(name) = folder.file_name().and_then(|name| name.to_str()) {
         let _ = SERIES.set(name.to_owned());
     }
+}
+
+/// The series of this process without its time, as in `sweep-127.0.0.1-8080`.
+pub fn series_name() -> Option<&'static str> {
+    SERIES.get().map(|stem| label(stem))
+}
+
+/// The name of a saved run or result without its time: `127.0.0.1-8080`.
+pub fn label(stem: &str) -> &str {
+    stem.split_once('-').map_or(stem, |(_, name)| name)
+}
+
+/// Whether a file in the store is a record, by its name.
+pub fn is_record(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == &SUFFIX[1..])
+}
+
+/// Whether a file in the store is a result that is no run, by its name.
+pub fn is_result(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == &RESULT_SUFFIX[1..])
 }
 
 /// A record that is about to be written.
@@ -134,13 +158,33 @@ impl Store {
     ///
     /// When the folder or the file cannot be written.
     pub fn create(&self, started: Nanos, host: &str) -> Result<NewRecord, Problem> {
+        self.create_with(SUFFIX, started, host)
+    }
+
+    /// Saves a result that is no run, which ended at `at`, wall-clock time. Returns its name.
+    ///
+    /// # Errors
+    ///
+    /// When the folder or the file cannot be written.
+    pub fn keep(&self, at: Nanos, name: &str, result: &[u8]) -> Result<PathBuf, Problem> {
+        let NewRecord { mut file, path } = self.create_with(RESULT_SUFFIX, at, name)?;
+        let written = file.write_all(result).and_then(|()| file.sync_all());
+        written.map_err(|error| {
+            // A part of a result is none.
+            let _ = fs::remove_file(&path);
+            unwritable(&path, &error)
+        })?;
+        Ok(path)
+    }
+
+    fn create_with(&self, suffix: &str, started: Nanos, host: &str) -> Result<NewRecord, Problem> {
         let missing: Vec<&Path> = self.folder.ancestors().take_while(|folder| !folder.exists()).collect();
         private_file::create_folder(&self.folder).map_err(|error| unwritable(&self.folder, &error))?;
         missing.into_iter().for_each(sync_folder_of);
         let stem = stem(started, host);
         for number in 1..=SAME_NAME_MAX {
             let name =
-                if number == 1 { format!("{stem}{SUFFIX}") } else { format!("{stem}-{number}{SUFFIX}") };
+                if number == 1 { format!("{stem}{suffix}") } else { format!("{stem}-{number}{suffix}") };
             let path = self.folder.join(name);
             match create_new(&path) {
                 Ok(file) => return Ok(NewRecord { file, path }),
@@ -151,17 +195,31 @@ impl Store {
         Err(Problem::new(format!("`{stem}` has no free name in `{}`", shown(&self.folder)), ""))
     }
 
-    /// The saved runs, newest first.
+    /// The saved runs and other results, newest first.
     ///
     /// # Errors
     ///
     /// When the folder is there and cannot be read.
     pub fn list(&self) -> Result<Vec<PathBuf>, Problem> {
         let mut runs = entries(&self.folder)?;
-        runs.retain(|path| path.extension().is_some_and(|extension| extension == &SUFFIX[1..]));
+        runs.retain(|path| is_record(path) || is_result(path));
         // By stem: `a-2.knee` comes after `a.knee`, although `-` sorts before `.`.
         runs.sort_by(|one, other| other.file_stem().cmp(&one.file_stem()));
         Ok(runs)
+    }
+
+    /// Everything in the folder of runs, in any order.
+    ///
+    /// # Errors
+    ///
+    /// When the folder is there and cannot be read.
+    pub fn files(&self) -> Result<Vec<PathBuf>, Problem> {
+        entries(&self.folder)
+    }
+
+    /// The file that has the list of what is saved, so that not every file is read for it.
+    pub fn index(&self) -> PathBuf {
+        self.folder.with_file_name("runs.index")
     }
 
     /// The record that `wanted` means: `last`, `last~1` for the run before, the name of a saved run or
@@ -175,7 +233,9 @@ impl Store {
             return self.nth(back, wanted);
         }
         let path = Path::new(wanted);
-        let named = |folder: &Path| [folder.join(wanted), folder.join(format!("{wanted}{SUFFIX}"))];
+        let named = |folder: &Path| {
+            ["", SUFFIX, RESULT_SUFFIX].map(|suffix| folder.join(format!("{wanted}{suffix}")))
+        };
         let series = self.series().unwrap_or_default();
         let folders = [self.folder.clone(), self.trials()].into_iter();
         let folders = folders.chain(series.into_iter().map(|series| series.folder));

@@ -2,11 +2,11 @@
 //!
 //! Tools keep their default settings, except for connections, time and where they write. Does not read the outputs.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::bench::nginx::find;
 use crate::process::{self, GENERATOR_CPU};
@@ -69,9 +69,13 @@ pub fn made(load: &Load, folder: &Path) -> Result<Vec<Output>> {
 
 /// Runs a tool and keeps what it prints as `name`.
 fn printed(tool: &str, line: &str, folder: &Path, name: &str) -> Result<PathBuf> {
+    let said = folder.join(format!("{name}.stderr"));
     let mut command = Command::new(tool);
-    command.args(words(line)).current_dir(folder).stderr(Stdio::null());
+    command.args(words(line)).current_dir(folder).stderr(File::create(&said)?);
     let ran = process::run_on(GENERATOR_CPU, &mut command)?;
+    if !ran.ended.success() {
+        bail!("{}: {}", ran.ended, fs::read_to_string(&said)?.trim());
+    }
     let path = folder.join(name);
     fs::write(&path, ran.stdout)?;
     Ok(path)

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::case::Case;
 
 /// Metrics whose values are times or bytes: that they are there is all that is compared.
-const TIMED: [&str; 11] = [
+const TIMED: [&str; 14] = [
     "data_received",
     "data_sent",
     "group_duration",
@@ -22,6 +22,9 @@ const TIMED: [&str; 11] = [
     "http_req_tls_handshaking",
     "http_req_waiting",
     "iteration_duration",
+    "ws_connecting",
+    "ws_ping",
+    "ws_session_duration",
 ];
 
 /// Metrics that are sampled once a second: a short run has them or not.

@@ -18,6 +18,7 @@ mod encode;
 mod page;
 mod request;
 mod secure;
+mod socket;
 
 pub use answer::Answer;
 pub use encode::decode;
@@ -97,7 +98,7 @@ fn serve_by(stream: TcpStream, journal: &Journal, respond: Respond) -> std::io::
     converse(&mut reader, |_, bytes| writer.write_all(bytes), journal, respond)
 }
 
-/// Reads requests and writes answers until one of the two sides has enough.
+/// Reads requests and writes answers until one of the two sides has enough, or until one asks for a socket.
 fn converse<R: BufRead>(
     reader: &mut R,
     mut write: impl FnMut(&mut R, &[u8]) -> std::io::Result<()>,
@@ -108,6 +109,10 @@ fn converse<R: BufRead>(
     while let Some(mut request) = Request::read(reader)? {
         request.place = place;
         place += 1;
+        if socket::is_wanted(&request) {
+            journal.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
+            return socket::talk(reader, write, &request);
+        }
         let answer = respond(&request);
         journal.lock().unwrap_or_else(PoisonError::into_inner).push(request);
         let stays = answer.stays_open();

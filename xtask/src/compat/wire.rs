@@ -1,8 +1,8 @@
 //! A request as one line of text, without what chance decides.
 //!
-//! Left out: `Host`, lengths of bodies that are shown, the name that a program gives itself. Masked: boundaries of
-//! multipart bodies and what a client makes up for a digest. Bodies are shown without their coding. The parts of a multipart body and the pairs
-//! of a cookie are sorted: k6 sends them in an order of chance.
+//! Left out: `Host`, lengths of bodies that are shown, the name that a program gives itself, the key of a socket.
+//! Masked: boundaries of multipart bodies and what a client makes up for a digest. Bodies are shown without their
+//! coding. The parts of a multipart body and the pairs of a cookie are sorted: k6 sends them in an order of chance.
 
 use std::fmt::Write as _;
 
@@ -37,7 +37,7 @@ pub fn line(request: &Request) -> String {
 /// A header line, if it says anything.
 fn shown(request: &Request, (name, value): &(String, String)) -> Option<String> {
     let value = match name.to_ascii_lowercase().as_str() {
-        "host" | "connection" => return None,
+        "host" | "connection" | "sec-websocket-key" => return None,
         "content-length" if !request.body.is_empty() => return None,
         "user-agent" if value.starts_with("Grafana k6/") || value.starts_with("knee/") => return None,
         "cookie" => {

@@ -26,7 +26,9 @@ const STOP: Token = Token(usize::MAX - 1);
 /// The end of a request's head.
 const HEAD_END: &[u8] = b"\r\n\r\n";
 
-const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 3\r\n\r\nok\n";
+/// ab speaks HTTP/1.0, and reuses a connection only if a header says so and it finds the length in this spelling.
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\
+    Connection: keep-alive\r\n\r\nok\n";
 
 /// A server in a process of its own.
 pub struct OracleServer {

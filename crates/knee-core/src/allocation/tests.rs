@@ -27,7 +27,7 @@ fn plan(scenarios: Vec<Scenario>) -> Plan {
 fn closed(users: u32, start: u64) -> Scenario {
     let terms = Terms { start: secs(start), grace: Some(Nanos::ZERO), ..Terms::default() };
     let executor = Executor::Closed { vus: Curve::constant(f64::from(users)) };
-    Scenario { name: String::new(), executor, stop: Stop::At(secs(5)), terms }
+    Scenario { name: String::new(), executor, stop: Stop::At(secs(5)), terms, part: None }
 }
 
 fn vus(allocation: &Allocation) -> Vec<Vec<u32>> {
@@ -66,7 +66,7 @@ fn the_vu_that_left_a_ramp_last_comes_back_last() {
     let vus_over_time = Curve { start: 0.0, stages: vec![stage(2, 2.0), stage(2, 0.0), stage(2, 2.0)] };
     let terms = Terms { grace: Some(Nanos::ZERO), ramp_down: Some(Nanos::ZERO), ..Terms::default() };
     let executor = Executor::Closed { vus: vus_over_time };
-    let ramp = Scenario { name: String::new(), executor, stop: Stop::At(secs(7)), terms };
+    let ramp = Scenario { name: String::new(), executor, stop: Stop::At(secs(7)), terms, part: None };
     let allocation = Allocation::of(&plan(vec![ramp.clone()]));
     assert_eq!(vus(&allocation), [[0, 1, 1, 0]]);
     let mut patient = ramp;
@@ -84,7 +84,7 @@ fn only_what_is_allocated_in_advance_is_made_before_an_open_scenario() {
     let executor =
         Executor::Open { rate: Curve::constant(10.0), arrivals: Arrivals::Uniform, users_max: 9_000 };
     let terms = Terms { users_made_first: Some(5), overflow: Overflow::Drop, ..Terms::default() };
-    let open = Scenario { name: String::new(), executor, stop: Stop::At(secs(3)), terms };
+    let open = Scenario { name: String::new(), executor, stop: Stop::At(secs(3)), terms, part: None };
     let allocation = Allocation::of(&plan(vec![open]));
     assert_eq!(allocation.made_first, 5);
     assert_eq!(allocation.manned(0, 2), [0, 1]);

@@ -18,6 +18,7 @@ mod msgpack;
 mod parts;
 mod reader;
 mod stored;
+mod summed;
 mod unfit;
 mod window;
 mod writer;
@@ -25,6 +26,7 @@ mod writer;
 pub use error::ReadError;
 pub use reader::{Reader, Skipped};
 pub use stored::{ENDPOINTS_MAX, Period, StoredInterval};
+pub use summed::{POINTS_OF_FRAME, Summed};
 pub use unfit::Unfit;
 pub use writer::Writer;
 
@@ -51,6 +53,10 @@ mod kind {
     /// From this kind on, a frame changes what the others mean: a reader that does not know it refuses the record. All
     /// other kinds only add something, and a reader that does not know them passes over them. Since version 2.
     pub(super) const REQUIRED: u8 = 128;
+
+    /// The record has one interval for the whole run. It is of a required kind, because a reader that passed over it
+    /// would show a run of one interval.
+    pub(super) const SUMMED: u8 = 128;
 
     /// What a kind holds that is reserved, and that this version does not write or that is laid out otherwise here.
     pub(super) const fn reserved(kind: u8) -> Option<&'static str> {
@@ -82,6 +88,8 @@ pub struct Note {
 pub enum Frame {
     /// What one interval measured.
     Interval(Box<StoredInterval>),
+    /// Points of a run that has one interval.
+    Summed(Box<Summed>),
     /// A line of text.
     Note(Note),
     /// What observers read beside the run.

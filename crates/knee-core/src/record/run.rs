@@ -24,12 +24,13 @@ mod memory;
 mod part;
 mod reading;
 mod series;
+mod summed;
 mod total;
 mod unknown;
 
 pub use memory::MEMORY_MAX;
 pub use reading::{NOTES_MAX, Reading, read, read_within};
-pub use series::POINTS_MAX;
+pub use series::{POINTS_MAX, halve};
 
 use part::Part;
 use series::Series;
@@ -66,6 +67,8 @@ pub struct RunBuilder {
     http2: Option<Http2Offer>,
     /// What observers read.
     observations: ObservationBuilder,
+    /// Whether the record has one interval for the whole run.
+    summed: bool,
 }
 
 impl RunBuilder {
@@ -98,6 +101,7 @@ impl RunBuilder {
             gaps: 0,
             http2: None,
             observations: ObservationBuilder::default(),
+            summed: false,
         }
     }
 
@@ -119,6 +123,9 @@ impl RunBuilder {
     /// # Errors
     /// `Memory` if that is not enough. The interval is then not or only in part added.
     pub(super) fn add_stored(&mut self, interval: &StoredInterval, bytes: usize) -> Result<(), Unfit> {
+        if self.summed {
+            return self.add_whole(interval, bytes);
+        }
         let outline = interval.outline();
         let planned = interval.accounting(Period::WarmUp).any(|accounting| accounting.planned > 0);
         let spanned = self.counts_who_stood(outline.from) && !planned;
@@ -166,13 +173,18 @@ impl RunBuilder {
         }
         self.collector.add(interval, &self.total.accounting, &self.total.service);
         self.series.push(self.total.point(interval, !measured));
+        self.gaps += u64::from(interval.from > self.ended);
+        self.meet(interval);
+    }
+
+    /// Takes the names that an interval brought, and its end.
+    fn meet(&mut self, interval: &Interval) {
         // A damaged record can contain any id.
         let met = interval.endpoints_met.iter().filter(|(id, _)| u64::from(id.0) < ENDPOINTS_MAX);
         for (id, endpoint) in met {
             self.text_bytes += memory::text_bytes(&endpoint.name);
             self.met.insert(*id, endpoint.clone());
         }
-        self.gaps += u64::from(interval.from > self.ended);
         self.ended = self.ended.max(interval.to);
         self.intervals += 1;
     }
@@ -273,6 +285,9 @@ impl RunBuilder {
             return self.conclude(Ending::Truncated, intervals);
         };
         self.stopped = tail.stopped;
+        if self.summed && self.damaged.is_none() && self.intervals == tail.intervals {
+            return self.whole(tail);
+        }
         let mut run = self.conclude(tail.ending, tail.intervals);
         run.validity = with_warnings_of_the_record(tail.validity, run.validity);
         run

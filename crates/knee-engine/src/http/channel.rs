@@ -149,6 +149,19 @@ impl Channel {
         self.peer
     }
 
+    /// This end; `None` for Unix sockets.
+    pub fn local(&self) -> Option<SocketAddr> {
+        match &self.stream {
+            Stream::Tcp(stream) => stream.local_addr().ok(),
+            Stream::Unix(_) => None,
+        }
+    }
+
+    /// Encrypted bytes that wait to be sent.
+    pub fn waiting(&self) -> usize {
+        self.tls.as_ref().map_or(0, |session| session.pending().len())
+    }
+
     /// The application protocol that the server chose in the TLS handshake, if it chose one.
     pub fn protocol(&self) -> Option<&[u8]> {
         self.tls.as_ref().and_then(|session| session.protocol())

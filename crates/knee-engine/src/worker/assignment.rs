@@ -42,13 +42,12 @@ impl Shared {
         let made = Arc::new(AtomicU32::new(allocation.made_first));
         let budget = |requests: Option<u64>| requests.map(|requests| Arc::new(AtomicU64::new(requests)));
         let pool = |scenario: &Scenario| {
-            let most = scenario.users_max();
-            let first = scenario.terms.users_made_first.unwrap_or(most).min(most);
+            let (most, first) = (scenario.users_max(), scenario.users_first());
             let drops = scenario.terms.overflow == Overflow::Drop;
             drops.then(|| Arc::new(Pool::new(usize::from(plan.workers), most - first, made.clone())))
         };
         Self {
-            budgets: plan.scenarios.iter().map(|scenario| budget(scenario.stop.requests())).collect(),
+            budgets: plan.scenarios.iter().map(|scenario| budget(scenario.requests())).collect(),
             pools: plan.scenarios.iter().map(pool).collect(),
             allocation: Arc::new(allocation),
             plan: Arc::new(plan),

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use knee_core::allocation::Activation;
 use knee_core::plan::{Executor, Scenario};
 use knee_core::schedule::{Arrivals, Curve, Schedule};
+use knee_core::share::{Owned, Stripe};
 use knee_core::unit::Nanos;
 
 use super::active::{ActiveTasks, CountedUser, TaskGuard};
@@ -25,8 +26,8 @@ use crate::timer::Timer;
 /// Starts a task on the runtime of the caller.
 pub type Spawn = Rc<dyn Fn(Pin<Box<dyn Future<Output = ()>>>)>;
 
-/// The arrivals of one worker: every n-th of the same schedule, for n workers.
-pub type WorkerArrivals = std::iter::StepBy<std::iter::Skip<Schedule>>;
+/// The arrivals of one worker: every n-th of those that this machine has of the schedule, for n workers.
+pub type WorkerArrivals = std::iter::StepBy<std::iter::Skip<Owned<Schedule>>>;
 
 /// A scenario in progress.
 pub struct RunningScenario {
@@ -203,10 +204,9 @@ impl<T: Timer, U: User + 'static, F: Fn(UserId) -> U + 'static> ScenarioStarter<
         let own = manned.iter().position(|worker| *worker == self.assignment.index);
         let count = scenario.stop.requests().unwrap_or(u64::MAX);
         let count = if own.is_some() { count } else { 0 };
-        Schedule::new(rate.clone(), arrivals, end, count)
-            .starting(scenario.terms.start)
-            .skip(own.unwrap_or_default())
-            .step_by(manned.len())
+        let whole = Schedule::new(rate.clone(), arrivals, end, count).starting(scenario.terms.start);
+        let turns = scenario.part.as_ref().map(|part| part.turns.clone());
+        Stripe::of(turns, whole).skip(own.unwrap_or_default()).step_by(manned.len())
     }
 }
 

@@ -125,6 +125,7 @@ impl Drive {
             build: Build::default(),
             machine: Machine::default(),
             co_located: Some(true),
+            segment: None,
             measured_from: self.warm_up,
         }
     }

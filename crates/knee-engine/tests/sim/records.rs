@@ -166,6 +166,7 @@ fn head(plan: &Plan) -> Head {
         build: Build { version: "0".to_owned(), commit: None, optimized: true },
         machine: Machine { cores: 8, ..Machine::default() },
         co_located: Some(false),
+        segment: None,
         measured_from: plan.warm_up,
     }
 }

@@ -25,13 +25,7 @@ use crate::state::State;
 const LATER: &[(&str, &str)] = &[
     ("k6/crypto/x509", WITHOUT),
     ("k6/net/grpc", HTTP_ALONE),
-    ("k6/secrets", "give secrets with `-e NAME`, and read them from `__ENV`"),
-    ("k6/websockets", HTTP_ALONE),
-    ("k6/ws", HTTP_ALONE),
-    ("k6/experimental/csv", "read the file with `open()`, and split it or parse it with papaparse"),
-    ("k6/experimental/fs", "read the file with `open()`"),
     ("k6/experimental/timers", "import `k6/timers`, or use the globals of the same names"),
-    ("k6/experimental/websockets", HTTP_ALONE),
 ];
 
 /// Without a protocol.

@@ -3,7 +3,9 @@
 //! An element is parsed each time it is asked for and frozen, so that no VU can change what
 //! another one sees.
 
-use rquickjs::function::Opt;
+use std::sync::Arc;
+
+use rquickjs::function::{Constructor, Opt};
 use rquickjs::{Coerced, Ctx, Function, Object, Result, Value};
 
 use super::current::{out_of_memory, state};
@@ -78,6 +80,15 @@ pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     Ok(object)
 }
 
+/// Elements as an array that cannot be changed.
+pub fn shown<'js>(ctx: &Ctx<'js>, elements: Arc<Elements>) -> Result<Object<'js>> {
+    intrinsic::ensure(ctx, Needs::PROXY);
+    let make = move |ctx: Ctx<'js>| parts(&ctx, elements.clone());
+    let constructor: Constructor<'js> =
+        factory::function(ctx, "data", SHOW)?.call((Function::new(ctx.clone(), make)?,))?;
+    constructor.construct(())
+}
+
 /// The number of elements of a shared array, and a function that parses one.
 fn shared_array<'js>(
     ctx: &Ctx<'js>,
@@ -98,6 +109,11 @@ fn shared_array<'js>(
         let kept = state.program.keep_array(&name, elements_of(ctx, source)?);
         kept.ok_or_else(|| out_of_memory(ctx))?
     };
+    parts(ctx, elements)
+}
+
+/// The number of elements, and a function that parses one.
+fn parts<'js>(ctx: &Ctx<'js>, elements: Arc<Elements>) -> Result<Object<'js>> {
     let made = Object::new(ctx.clone())?;
     made.put("length", elements.len() as f64)?;
     let element = move |ctx: Ctx<'js>, place: f64| -> Result<Value<'js>> {

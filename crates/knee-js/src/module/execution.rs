@@ -88,7 +88,7 @@ fn scenario<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     of_scenario(&object, "executor", |state| state.place.borrow().executor.to_string())?;
     of_scenario(&object, "startTime", |state| state.execution_info().scenario_started_ms)?;
     of_scenario(&object, "progress", |state| state.execution_info().progress(state.now()))?;
-    of_scenario(&object, "iterationInInstance", |state| state.place.borrow().iteration_in_test as f64)?;
+    of_scenario(&object, "iterationInInstance", |state| state.place.borrow().iteration_in_instance as f64)?;
     of_scenario(&object, "iterationInTest", |state| state.place.borrow().iteration_in_test as f64)?;
     Ok(object)
 }
@@ -148,7 +148,7 @@ fn explained(what: &str, reason: Option<Value<'_>>) -> Result<String> {
 fn vu<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
     reading(&object, "idInInstance", |state| state.place.borrow().vu as f64)?;
-    reading(&object, "idInTest", |state| state.place.borrow().vu as f64)?;
+    reading(&object, "idInTest", |state| state.place.borrow().vu_in_test as f64)?;
     reading(&object, "iterationInInstance", |state| state.place.borrow().iteration as f64)?;
     reading(&object, "iterationInScenario", |state| state.place.borrow().iteration_in_scenario as f64)?;
     let tags = noted(ctx, read_tags, |state| &state.tags)?;

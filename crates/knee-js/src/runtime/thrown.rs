@@ -35,7 +35,10 @@ impl Thrown {
             return Self::new(text_of(ctx, value));
         };
         let Some(stack) = object.get::<_, Option<String>>("stack").ok().flatten() else {
-            return Self::new(json_of(ctx, value));
+            // What k6 rejects promises with is no `Error`, but has a text.
+            let is_of_k6 = object.get::<_, Value<'_>>("error").is_ok_and(|error| error.is_function());
+            let shown = if is_of_k6 { text_of(ctx, value) } else { json_of(ctx, value) };
+            return Self::new(shown);
         };
         let frames =
             stack.lines().map(str::trim).filter(|line| line.starts_with("at ") && !is_internal(line));

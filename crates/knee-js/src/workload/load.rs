@@ -4,15 +4,17 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use knee_core::share::Stripe;
 use knee_core::unit::Nanos;
 use knee_engine::control::{Control, Request};
 
 use crate::program::{HttpDefaults, Program};
 use crate::state::{Count, Tally};
 use crate::vu::LoadError;
-use knee_k6::observe::tags::SystemTags;
+use knee_k6::observe::system_tags::SystemTags;
 use knee_k6::observe::{Context, Observer, Observers};
 use knee_k6::options::ExecutorSpec;
+use knee_k6::secrets::Secrets;
 
 /// The function that a scenario calls, and the facts that its VUs can read.
 #[derive(Clone, Debug)]
@@ -33,6 +35,8 @@ pub struct Part {
     pub lasts: Option<Nanos>,
     /// Its iterations, if their number ends it.
     pub iterations: Option<u64>,
+    /// Which of all machines' iterations are its own; all of them if `None`.
+    pub turns: Option<Stripe>,
 }
 
 /// A script under load.
@@ -63,6 +67,8 @@ pub struct Load {
     pub system_tags: SystemTags,
     /// Counts of iterations, by scenario.
     pub counts: Vec<Arc<Count>>,
+    /// Which of all machines' VUs are of this one; all of them if `None`.
+    pub vus: Option<Stripe>,
 }
 
 /// Why a run was ended from inside.
@@ -74,6 +80,18 @@ pub enum Stop {
     Threw(String),
     /// A VU could not be made.
     Failed(String),
+}
+
+impl Stop {
+    /// The same without secrets.
+    fn masked(self, secrets: &Secrets) -> Self {
+        let masked = |words: String| secrets.masked(&words).into_owned();
+        match self {
+            Self::Asked(words) => Self::Asked(masked(words)),
+            Self::Threw(words) => Self::Threw(masked(words)),
+            Self::Failed(words) => Self::Failed(words),
+        }
+    }
 }
 
 impl From<LoadError> for Stop {
@@ -98,7 +116,7 @@ impl Load {
     pub(super) fn stop(&self, why: Stop) -> bool {
         let mut stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
         let first = stopped.is_none();
-        stopped.get_or_insert(why);
+        stopped.get_or_insert(why.masked(&self.program.surroundings.secrets));
         drop(stopped);
         if first {
             self.control.note("the script ended the load");

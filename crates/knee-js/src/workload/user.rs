@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use knee_core::share::Stripe;
 use knee_core::unit::Nanos;
 use knee_engine::endpoints::Endpoints;
 use knee_engine::executor::{Iteration, User};
@@ -76,6 +77,7 @@ impl ScriptUser {
         state.activated.set(true);
         state.place.replace(Place {
             vu: u64::from(number) + 1,
+            vu_in_test: in_whole(load.vus.as_ref(), u64::from(number)) + 1,
             scenario: part.name.as_str().into(),
             executor: part.executor.name().into(),
             ..Place::default()
@@ -103,7 +105,9 @@ impl ScriptUser {
             let mut place = state.place.borrow_mut();
             place.iteration = in_all;
             place.iteration_in_scenario = in_scenario;
-            place.iteration_in_test = self.load.counts[self.id.scenario].begin();
+            place.iteration_in_instance = self.load.counts[self.id.scenario].begin();
+            let turns = self.load.parts[self.id.scenario].turns.as_ref();
+            place.iteration_in_test = in_whole(turns, place.iteration_in_instance);
             state.number(self.load.system_tags, Some(place.vu), in_all);
         }
         if !self.load.http.keep_cookies && !state.jar.borrow().borrow().is_empty() {
@@ -206,6 +210,11 @@ impl User for ScriptUser {
         let fields = [("executor", part.executor.name()), ("scenario", part.name.as_str())];
         self.load.program.say_with(LogLevel::Warn, &words, &fields);
     }
+}
+
+/// Where the index of this machine stands among those of all machines.
+fn in_whole(stripe: Option<&Stripe>, index: u64) -> u64 {
+    stripe.map_or(index, |stripe| stripe.index(index))
 }
 
 impl Drop for ScriptUser {

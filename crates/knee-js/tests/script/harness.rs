@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use knee_core::plan::{Plan, Scenario};
 use knee_core::record::{Build, Head, Run};
+use knee_core::share::Share;
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_engine::host;
@@ -20,10 +21,11 @@ use knee_js::workload::{Load, Part};
 use knee_k6::duration::SignedDuration;
 use knee_k6::metric::{BuiltIn, Catalog, Meter, Metric, MetricId, Sink};
 use knee_k6::observe::metered::Total;
-use knee_k6::observe::tags::SystemTags;
+use knee_k6::observe::system_tags::SystemTags;
 use knee_k6::observe::view::View;
 use knee_k6::options::Options;
 use knee_k6::options::resolve::{Layers, resolve};
+use knee_k6::secrets::Secrets;
 use knee_k6::threshold;
 
 use super::server::Server;
@@ -94,8 +96,28 @@ pub fn run_text_against(server: &Server, source: &str, limits: Limits) -> Outcom
     run_against(server, &script, limits, &[])
 }
 
+/// Runs a script that can ask for these secrets, each as NAME=VALUE.
+pub fn run_text_with_secrets(source: &str, secrets: &str) -> Outcome {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("script.js");
+    std::fs::write(&script, source).unwrap();
+    let read = |name: &str| panic!("nothing reads {name}");
+    let secrets = Secrets::configured(&[format!("mock={secrets}")], &read).unwrap();
+    run_with(&Server::start(), &script, Limits::default(), &[], Arc::new(secrets))
+}
+
 /// Runs a script against a server, with variables for its `__ENV` besides `BASE`.
 pub fn run_against(server: &Server, script: &Path, limits: Limits, environment: &[(&str, &str)]) -> Outcome {
+    run_with(server, script, limits, environment, Arc::default())
+}
+
+fn run_with(
+    server: &Server,
+    script: &Path,
+    limits: Limits,
+    environment: &[(&str, &str)],
+    secrets: Arc<Secrets>,
+) -> Outcome {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let told = lines.clone();
     let mut environment = owned(environment);
@@ -107,6 +129,7 @@ pub fn run_against(server: &Server, script: &Path, limits: Limits, environment: 
         narrator: Arc::new(move |line| told.lock().unwrap().push(written(line))),
         console: None,
         remote: RemoteSettings::default(),
+        secrets,
     };
     let mut outcome = match Session::load(script, surroundings) {
         Ok(session) => load(&session),
@@ -126,6 +149,7 @@ pub fn options_of(script: &Path, environment: &[(&str, &str)]) -> Options {
         narrator: Arc::new(|_| {}),
         console: None,
         remote: RemoteSettings::default(),
+        secrets: Arc::default(),
     };
     options(&Session::load(script, surroundings).unwrap())
 }
@@ -144,7 +168,7 @@ fn load(session: &Session) -> Outcome {
     let options = options(session);
     let metrics = session.program.metrics.clone();
     let total = Total::new(&metrics.catalog(), false);
-    let scenarios: Vec<Scenario> = options.scenarios.iter().map(Scenario::from).collect();
+    let scenarios = options.planned();
     let parts = options.scenarios.iter().zip(&scenarios).map(|(spec, scenario)| Part {
         name: spec.name.clone(),
         executor: spec.executor.clone(),
@@ -153,7 +177,8 @@ fn load(session: &Session) -> Outcome {
         environment: Vec::new(),
         begins: Nanos::ZERO,
         lasts: None,
-        iterations: scenario.stop.requests(),
+        iterations: scenario.requests(),
+        turns: scenario.part.as_ref().map(|part| part.turns.clone()),
     });
     let control = Control::new();
     let load = Arc::new(Load {
@@ -170,6 +195,7 @@ fn load(session: &Session) -> Outcome {
         tags: Vec::new(),
         system_tags: SystemTags::default(),
         counts: scenarios.iter().map(|_| Arc::default()).collect(),
+        vus: options.share.as_ref().map(Share::stripe),
     });
     let way = HttpConfig {
         settings: Arc::new(Settings::default()),
@@ -234,5 +260,6 @@ fn head(scenarios: Vec<Scenario>) -> Head {
         build: Build { version: String::new(), commit: None, optimized: true },
         machine: host::machine(),
         co_located: Some(true),
+        segment: None,
     }
 }

@@ -61,6 +61,7 @@ fn program(server: &Server) -> Arc<Program> {
         narrator: Arc::new(|_| {}),
         console: None,
         remote: RemoteSettings::default(),
+        secrets: Arc::default(),
     };
     Arc::new(Program::new(&*script, surroundings).unwrap())
 }
@@ -80,6 +81,7 @@ fn sender() -> Rc<RequestSender> {
         observer: Rc::new(Nobody),
         user_agent: "test".into(),
         pace: None,
+        secrets: Arc::default(),
     })
 }
 

@@ -62,6 +62,7 @@ impl Suite {
             limits: Limits::default(),
             narrator: Arc::new(move |line| told.lock().unwrap().push(line.message.to_owned())),
             remote: self.remote.clone(),
+            secrets: Arc::default(),
         };
         let mut loaded =
             Loaded { refused: String::new(), hint: String::new(), lines: Vec::new(), notes: Vec::new() };

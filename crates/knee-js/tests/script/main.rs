@@ -21,4 +21,8 @@ mod leaks;
 mod loading;
 mod memory;
 mod module;
+mod peer;
+mod secret;
 mod server;
+mod sockets;
+mod tables;

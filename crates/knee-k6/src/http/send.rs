@@ -24,6 +24,7 @@ use super::hop::Hop;
 use super::pace::Pace;
 use super::request::{Request, Target, Unsendable};
 use crate::observe::{Context, Exchange, Observer};
+use crate::secrets::Secrets;
 
 /// Sends requests of all VUs of one worker.
 pub struct RequestSender {
@@ -41,6 +42,8 @@ pub struct RequestSender {
     pub user_agent: Rc<str>,
     /// Limit of requests per second.
     pub pace: Option<Arc<Pace>>,
+    /// What endpoints must not show.
+    pub secrets: Arc<Secrets>,
 }
 
 /// How late a request is when the script asks for it: the first of an iteration as late as the iteration began, every
@@ -209,13 +212,13 @@ impl RequestSender {
 
     fn endpoint(&self, request: &Request, hop: &Hop) -> knee_core::plan::EndpointId {
         if let Some(name) = &request.name {
-            return self.endpoints.id(name);
+            return self.endpoints.id(&self.secrets.masked(name));
         }
         let is_get = &*hop.method == "GET";
         if let Some(id) = hop.target.get_endpoint.get().filter(|_| is_get) {
             return id;
         }
-        let id = self.endpoints.id(&format!("{} {}", hop.method, hop.target.shown));
+        let id = self.endpoints.id(&self.secrets.masked(&format!("{} {}", hop.method, hop.target.shown)));
         if is_get {
             hop.target.get_endpoint.set(Some(id));
         }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use knee_core::unit::Nanos;
 
-use super::tags::{OfCheck, OfRequest, Plain, SystemTags};
+use super::system_tags::SystemTags;
+use super::tags::{OfCheck, OfRequest, Plain};
 use super::{Context, Exchange, Observer};
 use crate::http::answer::Timings;
 use crate::metric::meter::Place;
@@ -89,6 +90,14 @@ impl Metered {
     fn plain<'a>(&self, context: &'a Context<'a>) -> Plain<'a> {
         Plain { context, system: self.system }
     }
+
+    /// k6 adds bytes up when the iteration is over, outside of all groups.
+    fn add_bytes(&self, meter: &mut Meter, sent: u64, received: u64, context: &Context<'_>) {
+        let outside = Context { group: "", ..*context };
+        let (place, tags) = (place(&outside), self.plain(&outside));
+        meter.add(BuiltIn::DataSent.id(), sent as f64, &place, &tags);
+        meter.add(BuiltIn::DataReceived.id(), received as f64, &place, &tags);
+    }
 }
 
 impl Drop for Metered {
@@ -137,11 +146,7 @@ impl Observer for Metered {
         if let Some(expected) = exchange.expected {
             meter.add(BuiltIn::HttpReqFailed.id(), f64::from(u8::from(!expected)), &place, tags);
         }
-        // k6 adds bytes up when the iteration is over, outside of all groups.
-        let outside = Context { group: "", ..*context };
-        let (place, tags) = (self::place(&outside), self.plain(&outside));
-        meter.add(BuiltIn::DataSent.id(), exchange.bytes_sent as f64, &place, &tags);
-        meter.add(BuiltIn::DataReceived.id(), exchange.bytes_received as f64, &place, &tags);
+        self.add_bytes(&mut meter, exchange.bytes_sent, exchange.bytes_received, context);
     }
 
     fn check(&self, name: &str, passed: bool, context: &Context<'_>) {
@@ -182,5 +187,13 @@ impl Observer for Metered {
 
     fn sample(&self, metric: u32, value: f64, context: &Context<'_>) {
         self.meter().add(MetricId(metric as usize), value, &place(context), &self.plain(context));
+    }
+
+    fn traffic(&self, sent: u64, received: u64, context: &Context<'_>) {
+        self.add_bytes(&mut self.meter(), sent, received, context);
+    }
+
+    fn system_tags(&self) -> SystemTags {
+        self.system
     }
 }

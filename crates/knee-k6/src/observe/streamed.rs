@@ -9,8 +9,9 @@ use knee_core::clock;
 use knee_core::unit::Nanos;
 
 use super::metered::spans;
+use super::system_tags::{SystemTag, SystemTags};
 use super::tag_lists::TagLists;
-use super::tags::{AllTags, OfCheck, OfRequest, Plain, SystemTag, SystemTags};
+use super::tags::{AllTags, OfCheck, OfRequest, Plain};
 use super::{Context, Exchange, Observer};
 use crate::metric::{BuiltIn, MetricId};
 use crate::output::batch::{Batch, TagList};
@@ -93,6 +94,20 @@ impl Streamed {
         origin.saturating_add(at)
     }
 
+    /// Adds bytes up until the iteration is over.
+    fn add_bytes(&self, sent: u64, received: u64, context: &Context<'_>) {
+        let mut all = self.bytes.borrow_mut();
+        let (scenario, group) = part_of(context);
+        if let Some(bytes) = find(&mut all, (scenario, group)) {
+            bytes.sent += sent;
+            bytes.received += received;
+            bytes.is_due = true;
+        } else {
+            let (scenario, group) = (scenario.to_owned(), group.to_owned());
+            all.push(Bytes { scenario, group, sent, received, is_due: true });
+        }
+    }
+
     /// The samples of bytes for what has passed since the last ones. k6 has one pair per iteration.
     fn tell_bytes(&self, sent: u64, received: u64, context: &Context<'_>) {
         let samples = [(BuiltIn::DataSent.id(), sent as f64), (BuiltIn::DataReceived.id(), received as f64)];
@@ -127,17 +142,15 @@ impl Observer for Streamed {
             samples.push((BuiltIn::HttpReqFailed.id(), f64::from(u8::from(!expected))));
         }
         self.push(&samples, context, &OfRequest::new(exchange, context, self.system));
-        let mut all = self.bytes.borrow_mut();
-        let (scenario, group) = part_of(context);
-        let (sent, received) = (exchange.bytes_sent, exchange.bytes_received);
-        if let Some(bytes) = find(&mut all, (scenario, group)) {
-            bytes.sent += sent;
-            bytes.received += received;
-            bytes.is_due = true;
-        } else {
-            let (scenario, group) = (scenario.to_owned(), group.to_owned());
-            all.push(Bytes { scenario, group, sent, received, is_due: true });
-        }
+        self.add_bytes(exchange.bytes_sent, exchange.bytes_received, context);
+    }
+
+    fn traffic(&self, sent: u64, received: u64, context: &Context<'_>) {
+        self.add_bytes(sent, received, context);
+    }
+
+    fn system_tags(&self) -> SystemTags {
+        self.system
     }
 
     fn check(&self, name: &str, passed: bool, context: &Context<'_>) {

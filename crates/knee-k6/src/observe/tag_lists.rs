@@ -69,7 +69,8 @@ mod tests {
     use knee_core::unit::Nanos;
 
     use super::super::Context;
-    use super::super::tags::{Plain, SystemTags};
+    use super::super::system_tags::SystemTags;
+    use super::super::tags::Plain;
     use super::*;
 
     fn place(lists: &mut TagLists, batch: &mut Batch, tags: &[(&str, &str)]) -> ListId {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::iterations::Iterations;
 use super::metered::{Metered, Total};
 use super::streamed::Streamed;
-use super::tags::SystemTags;
+use super::system_tags::SystemTags;
 use super::{Observer, Observers};
 use crate::metric::Registry;
 use crate::output::Outlet;

@@ -6,13 +6,25 @@ use knee_core::plan::{Executor, Overflow, Scenario, Stop, Terms};
 use knee_core::schedule::{Arrivals, Curve, Stage};
 use knee_core::unit::Nanos;
 
+use super::resolved::Options;
 use super::scenario::{ExecutorSpec, ScenarioSpec, StageSpec};
+
+impl Options {
+    /// The scenarios as this machine does them.
+    pub fn planned(&self) -> Vec<Scenario> {
+        let shared = |scenario: Scenario| match &self.share {
+            Some(share) => scenario.shared(share),
+            None => scenario,
+        };
+        self.scenarios.iter().map(|spec| shared(spec.into())).collect()
+    }
+}
 
 impl From<&ScenarioSpec> for Scenario {
     fn from(spec: &ScenarioSpec) -> Self {
         let terms = Terms { start: spec.start_time, grace: Some(spec.graceful_stop), ..Terms::default() };
         let (executor, stop, terms) = translate(&spec.executor, terms);
-        Self { name: spec.name.clone(), executor, stop, terms }
+        Self { name: spec.name.clone(), executor, stop, terms, part: None }
     }
 }
 

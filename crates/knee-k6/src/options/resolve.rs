@@ -3,7 +3,10 @@
 //! Does not parse thresholds, because metrics are known only after the script was loaded.
 
 use std::collections::BTreeSet;
+use std::str::FromStr;
 
+use knee_core::plan::Scenario;
+use knee_core::share::{Segment, Sequence, Share, ShareError};
 use serde_json::Value;
 
 use super::defaults::{OPTIONAL_SYSTEM_TAGS, SYSTEM_TAGS, TREND_STATS};
@@ -198,10 +201,14 @@ fn check_time_unit(unit: Option<&str>) -> Result<(), ConfigError> {
 /// Fills in the defaults of everything that is not a scenario.
 fn complete(
     options: Layer,
-    scenarios: Vec<ScenarioSpec>,
+    mut scenarios: Vec<ScenarioSpec>,
     exported: Value,
-    warnings: Vec<String>,
+    mut warnings: Vec<String>,
 ) -> Result<Options, ConfigError> {
+    let share = share(&options)?;
+    if let Some(share) = &share {
+        leave_out_idle(&mut scenarios, share, &mut warnings);
+    }
     let stats = options.summary_trend_stats.clone();
     let stats = stats.unwrap_or_else(|| TREND_STATS.map(str::to_owned).to_vec());
     stats.iter().try_for_each(|stat| check_trend_stat(stat))?;
@@ -220,10 +227,47 @@ fn complete(
         summary_trend_stats: stats,
         summary_time_unit: unit,
         run: run_options(&options),
+        share,
         http: http_options(options),
         warnings,
         exported,
     })
+}
+
+/// The share of the load that the options ask for; `None` for all of it.
+fn share(options: &Layer) -> Result<Option<Share>, ConfigError> {
+    fn read<T: FromStr<Err = ShareError>>(
+        name: &str,
+        text: Option<&String>,
+    ) -> Result<Option<T>, ConfigError> {
+        let text = text.filter(|text| !text.is_empty());
+        let wrong = |error| ConfigError::new(format!("{name}: {error}"));
+        text.map(|text| text.parse().map_err(wrong)).transpose()
+    }
+    let segment: Option<Segment> = read("executionSegment", options.execution_segment.as_ref())?;
+    let sequence: Option<Sequence> =
+        read("executionSegmentSequence", options.execution_segment_sequence.as_ref())?;
+    if segment.is_none() && sequence.is_none() {
+        return Ok(None);
+    }
+    let share = Share::new(segment, sequence.as_ref());
+    let share = share.map_err(|error| ConfigError::new(format!("executionSegment: {error}")))?;
+    Ok(Some(share).filter(|share| !share.is_whole()))
+}
+
+/// Leaves out scenarios of which this machine has no user or no iteration, and says so as k6 does.
+fn leave_out_idle(scenarios: &mut Vec<ScenarioSpec>, share: &Share, warnings: &mut Vec<String>) {
+    scenarios.retain(|spec| {
+        let has_work = Scenario::from(spec).shared(share).has_work();
+        if !has_work {
+            warnings.push(format!(
+                "Executor '{}' is disabled for segment {} due to lack of work!",
+                spec.name,
+                share.segment()
+            ));
+        }
+        has_work
+    });
 }
 
 fn run_options(options: &Layer) -> RunOptions {
@@ -235,7 +279,6 @@ fn run_options(options: &Layer) -> RunOptions {
         no_teardown: options.no_teardown.unwrap_or(false),
         paused: options.paused.unwrap_or(false),
         min_iteration_duration: options.min_iteration_duration.unwrap_or_default(),
-        execution_segment: options.execution_segment.clone(),
     }
 }
 

@@ -4,6 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use knee_core::share::Share;
+
 use super::scenario::ScenarioSpec;
 use crate::duration::SignedDuration;
 use crate::threshold::ThresholdTexts;
@@ -27,6 +29,8 @@ pub struct Options {
     pub http: HttpOptions,
     /// Options of the run's course.
     pub run: RunOptions,
+    /// This machine's share of the load; all of it if `None`.
+    pub share: Option<Share>,
     /// Warnings for the user, one sentence each.
     pub warnings: Vec<String>,
     /// All options as a script sees them in `exec.test.options`.
@@ -97,6 +101,4 @@ pub struct RunOptions {
     pub paused: bool,
     /// Shortest time of an iteration.
     pub min_iteration_duration: SignedDuration,
-    /// The part of the load that this machine takes, as written.
-    pub execution_segment: Option<String>,
 }

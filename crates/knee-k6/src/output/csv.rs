@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::batch::{Samples, TagList};
 use super::time::{TimeForm, rfc3339};
 use crate::metric::{MetricId, Registry};
-use crate::observe::tags::SystemTags;
+use crate::observe::system_tags::SystemTags;
 
 /// Writes lines.
 pub struct Lines {

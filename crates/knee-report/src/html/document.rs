@@ -14,6 +14,7 @@ use super::page::Page;
 use super::section::Section;
 use super::table::{Table as Grid, cell, words as of_words};
 use super::{raw, words};
+use crate::kept::{self, KeptResult};
 use crate::study::plot::{self, Plot, PlotKind};
 use crate::study::{self, Block, Document, ForestRow, Provenance, Table, forest};
 
@@ -28,7 +29,7 @@ pub fn study(conclusion: &Conclusion, provenance: &Provenance) -> String {
     // Pictures are found by the names of their files.
     let linked = Provenance { plots: Some(String::new()), ..provenance.clone() };
     let document = Document::whole(conclusion, &linked, &plots);
-    let data = Data::whole(study::json::render(conclusion, provenance));
+    let data = data(&kept::study(conclusion, provenance));
     let rows = forest::rows(conclusion, |effect| effect.primary);
     let forest = table_of(&rows, By::Sides, conclusion);
     page("Study", &document, Some(trust(conclusion)), (&plots, forest), data)
@@ -44,20 +45,24 @@ pub fn comparison(comparison: &Comparison) -> String {
     let place = document.blocks.iter().position(|block| matches!(block, Block::Heading(_)));
     let place = place.unwrap_or(document.blocks.len());
     document.blocks.splice(place..place, pictures);
-    let data = Data::whole(study::comparison::comparison_json(comparison));
+    let data = data(&kept::comparison(comparison));
     let forest = table_of(&forest::rows(&comparison.study, |_| true), By::Metric, &comparison.study);
     page("Comparison", &document, Some(trust(&comparison.study)), (&plots, forest), data)
 }
 
 /// The page of two saved runs.
 pub fn record_pair(pair: &RecordPair) -> String {
-    let data = Data::whole(study::comparison::record_pair_json(pair));
+    let data = data(&kept::record_pair(pair));
     page("Two runs", &study::comparison::record_pair(pair), None, (&[], None), data)
 }
 
-/// The page of any other document; `json` is its data.
-pub fn document(kind: &'static str, document: &Document, json: String) -> String {
-    page(kind, document, None, (&[], None), Data::whole(json))
+/// The page of the noise floor of a machine.
+pub fn calibration(document: &Document, kept: &KeptResult) -> String {
+    page("Calibration", document, None, (&[], None), data(kept))
+}
+
+fn data(kept: &KeptResult) -> Data {
+    Data::whole(kept.printed.json.clone(), kept)
 }
 
 /// The forest table of comparisons; nothing without one.

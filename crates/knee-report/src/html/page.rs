@@ -53,7 +53,7 @@ impl Page {
                         (self.data.section().markup())
                     }
                     footer { p { "Written by " (MADE_BY) ". This file loads nothing and needs no network." } }
-                    (self.data.element())
+                    (self.data.elements())
                 }
             }
         };

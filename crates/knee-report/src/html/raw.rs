@@ -20,6 +20,13 @@ pub(super) fn drawing(svg: &str) -> Markup {
     PreEscaped(svg[start..].to_owned())
 }
 
+/// Base64 as a JSON string: none of its characters means anything in HTML.
+pub(super) fn base64(encoded: &str) -> Markup {
+    let plain =
+        encoded.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='));
+    PreEscaped(if plain { format!("\"{encoded}\"") } else { "null".to_owned() })
+}
+
 /// JSON for an element that ends at `<`: that sign is always within a string, where it can be written as a number.
 pub(super) fn json(indented: &str) -> Markup {
     let mut text = String::with_capacity(indented.len());

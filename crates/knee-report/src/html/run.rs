@@ -16,6 +16,7 @@ mod requests;
 
 mod validity;
 
+use knee_core::record::compact::Compact;
 use maud::{Markup, html};
 
 use super::data::Data;
@@ -32,13 +33,13 @@ const COLUMNS_MAX: usize = 300;
 /// Most intervals in the data; a day of seconds would be some 80 MB.
 const INTERVALS_MAX: usize = 3_600;
 
-/// The page of a run. Of `style`, only the unit of times matters.
-pub fn run(view: &View, style: &Style) -> String {
+/// The page of a run, which carries `record` if there is one. Of `style`, only the unit of times matters.
+pub fn run(view: &View, record: Option<&Compact>, style: &Style) -> String {
     let columns = Columns::of(&view.series, COLUMNS_MAX);
     let page = Page {
         front: first::front(view, &columns, style),
         sections: sections(view, &columns, style),
-        data: data(view),
+        data: data(view, record),
     };
     page.render()
 }
@@ -72,7 +73,7 @@ fn throughput(view: &View, columns: &Columns) -> Markup {
     }
 }
 
-fn data(view: &View) -> Data {
+fn data(view: &View, record: Option<&Compact>) -> Data {
     let intervals = view.series.len();
     let whole = (intervals <= INTERVALS_MAX).then(|| {
         let said = "This file contains the whole result as JSON, as `--output-format json` prints it.";
@@ -85,5 +86,5 @@ fn data(view: &View) -> Data {
         );
         (json::without_series(view), said)
     });
-    Data::first_that_fits(whole.into_iter().chain(without_series))
+    Data::of_run(whole.into_iter().chain(without_series), record)
 }

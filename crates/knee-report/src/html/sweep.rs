@@ -13,18 +13,19 @@ use super::section::Section;
 use super::table::{Table, cell, number as of_number, words as of_words};
 use super::words;
 use crate::chart::{Axis, Band, Chart, Dot, Line, Shape, Stroke, Tone};
+use crate::kept;
 use crate::number::{self, level};
 use crate::study::{day, machine, program};
 use crate::sweep::curve::{self, Curve};
-use crate::sweep::{Remark, SweepView, cpu_sentences, json, resource_sentences, text, word};
+use crate::sweep::{Remark, SweepView, cpu_sentences, resource_sentences, text, word};
 use crate::text::Style;
 use crate::text::validity::{count, meaning};
 
 /// The page of a sweep. Of `style`, only the unit of times matters.
 pub fn sweep(view: &SweepView<'_>, style: &Style) -> String {
-    let page =
-        Page { front: front(view), sections: sections(view, style), data: Data::whole(json::render(view)) };
-    page.render()
+    let kept = kept::sweep(view, style);
+    let data = Data::whole(kept.printed.json.clone(), &kept);
+    Page { front: front(view), sections: sections(view, style), data }.render()
 }
 
 fn front(view: &SweepView<'_>) -> Front {

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use knee_core::outcome::{Blame, Outcome};
 use knee_core::plan::Plan;
-use knee_core::record::{Build, Ending, Machine};
+use knee_core::record::{Build, Ending, Machine, SegmentOf};
 use knee_core::tally::Phase;
 use knee_core::validity::{self, Validity};
 use serde::Serialize;
@@ -70,6 +70,8 @@ pub struct Document<'v> {
     build: &'v Build,
     machine: &'v Machine,
     plan: &'v Plan,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    segment: Option<&'v SegmentOf>,
     series: Series<'v>,
     #[serde(skip_serializing_if = "Option::is_none")]
     observations: Option<Observed<'v>>,
@@ -114,6 +116,7 @@ impl<'v> Document<'v> {
             build: &view.head.build,
             machine: &view.head.machine,
             plan: &view.head.plan,
+            segment: view.head.segment.as_ref(),
             series: Series(&view.series),
             observations: (!view.observations.sources.is_empty()).then_some(Observed(&view.observations)),
         }

@@ -1,8 +1,9 @@
-//! A plan in one line.
+//! What a run does, in one line.
 //!
 //! Does not list every stage of a curve that has many.
 
 use knee_core::plan::{Executor, Plan, Scenario, Stop};
+use knee_core::record::{Head, SegmentOf};
 use knee_core::schedule::{Arrivals, Curve};
 
 use crate::{clean, number};
@@ -10,12 +11,17 @@ use crate::{clean, number};
 /// Most levels of a curve that are written out.
 const LEVELS_MAX: usize = 4;
 
-/// The plan as pieces of a line: `closed`, `50 connections`, `10.0 s`, `2 workers`.
-pub fn pieces(plan: &Plan) -> Vec<String> {
+/// The plan in pieces: `closed`, `50 connections`, `10.0 s`, `2 workers`. If this machine does a part of the load, the
+/// plan is that of the whole, so the part is named too.
+pub fn pieces(head: &Head) -> Vec<String> {
+    let plan = &head.plan;
     let mut pieces = match plan.scenarios.as_slice() {
         [scenario] => one(scenario),
         scenarios => several(plan, scenarios),
     };
+    if let Some(SegmentOf { segment, .. }) = &head.segment {
+        pieces.push(format!("of which this is the part {}", clean::line(segment)));
+    }
     if plan.warm_up.0 > 0 {
         pieces.push(format!("warm-up {}", plan.warm_up));
     }

@@ -199,6 +199,7 @@ fn head(mut plan: Plan) -> Head {
             memory_bytes: Some(8 << 30),
         },
         co_located: Some(true),
+        segment: None,
     }
 }
 

@@ -2,15 +2,20 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use knee_core::outcome::Fault;
 use knee_core::plan::Endpoint;
 use knee_core::record::Run;
+use knee_core::record::compact::Compact;
+use knee_core::record::run::read;
 use knee_core::validity::{Validity, Warning};
 use knee_findings::Confidence;
 use knee_report::clean::is_hostile;
+use knee_report::kept::{KeptResult, Printed};
+use knee_report::page_data::{self, Carried};
 use knee_report::text::{self, Style};
-use knee_report::{View, html, json};
+use knee_report::{View, csv, html, json};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -20,8 +25,14 @@ use super::{finding, fixture};
 /// Bytes of a page without its data.
 const BYTES_MAX: usize = 300_000;
 
+/// Bytes of the data of a page.
+const DATA_MAX: usize = 3_000_000;
+
+/// Bytes of the record within a page.
+const RECORD_MAX: usize = 1_000_000;
+
 fn of_run(run: &Run) -> String {
-    html::run(&View::of(run), &Style::default())
+    html::run(&View::of(run), Compact::of(run, RECORD_MAX).as_ref(), &Style::default())
 }
 
 /// Every kind of page.
@@ -211,6 +222,73 @@ fn the_data_of_a_page_is_the_json_document() {
     }
 }
 
+/// The result that a page carries, as it was printed.
+fn printed(page: &str) -> Printed {
+    match page_data::read(page.as_bytes()).unwrap() {
+        Carried::Result(bytes) => KeptResult::unpack(&bytes).unwrap().printed,
+        Carried::Record(_) => panic!("the page carries a run"),
+    }
+}
+
+#[test]
+fn the_run_within_a_page_is_the_run_of_its_record() {
+    for (name, run) in fixture::all() {
+        let Carried::Record(bytes) = page_data::read(of_run(&run).as_bytes()).unwrap() else {
+            panic!("{name}: the page carries no run")
+        };
+        let again = read(&*bytes).unwrap().run;
+        let (view, other) = (View::of(&run), View::of(&again));
+        let style = Style { all_findings: true, ..Style::default() };
+        assert_eq!(text::render(&other, &style), text::render(&view, &style), "{name}");
+        assert_eq!(json::render(&other), json::render(&view), "{name}");
+        assert_eq!(csv::render(&other), csv::render(&view), "{name}");
+        assert_eq!(of_run(&again), of_run(&run), "{name}");
+    }
+}
+
+/// The record within a page.
+static CARRIED: LazyLock<Vec<u8>> =
+    LazyLock::new(|| match page_data::read(of_run(&fixture::three_endpoints()).as_bytes()).unwrap() {
+        Carried::Record(bytes) => bytes,
+        Carried::Result(_) => panic!("the page carries no run"),
+    });
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_damage_to_what_a_page_carries_breaks_a_report(
+        places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        end in any::<prop::sample::Index>(),
+        cut in any::<bool>(),
+    ) {
+        let mut bytes = CARRIED.clone();
+        for (place, byte) in places {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        if cut {
+            bytes.truncate(end.index(bytes.len()));
+        }
+        if let Ok(reading) = read(&*bytes) {
+            let view = View::of(&reading.run);
+            prop_assert!(!text::render(&view, &Style::default()).is_empty());
+            prop_assert!(!json::render(&view).is_empty());
+        }
+    }
+}
+
+#[test]
+fn every_other_page_carries_what_its_command_prints() {
+    let pages = super::sweep::printed().into_iter().chain(super::study::printed());
+    for (name, page, text, markdown, json) in pages {
+        let printed = printed(&page);
+        assert_eq!(printed.text, text, "{name}");
+        assert_eq!(printed.markdown.as_deref(), Some(markdown.as_str()), "{name}");
+        assert_eq!(printed.json, json, "{name}");
+    }
+}
+
 #[test]
 fn a_page_is_small_and_says_what_it_leaves_out() {
     for (name, html) in pages() {
@@ -225,7 +303,8 @@ fn a_page_is_small_and_says_what_it_leaves_out() {
         point.to = knee_core::unit::Nanos::from_secs(second as u64 + 1);
     }
     let html = of_run(&run);
-    assert!(html.len() < BYTES_MAX, "{} bytes for a day", html.len());
+    assert!(without_data(&html).len() < BYTES_MAX, "{} bytes for a day", without_data(&html).len());
+    assert!(html.len() < BYTES_MAX + DATA_MAX, "{} bytes for a day", html.len());
     let page = Page::read(&html);
     let notes: Vec<String> = page.of_class("note").iter().map(|one| flat(&one.text)).collect();
     assert!(
@@ -391,13 +470,13 @@ fn text_and_lines_stand_out_on_light_and_on_dark_pages() {
 #[test]
 fn the_first_screen_names_three_findings_and_a_section_has_all_with_their_figures() {
     let findings = vec![finding::finding("missing_index", Confidence::Likely); 5];
-    let page = html::run(&finding::view(findings), &Style::default());
+    let page = html::run(&finding::view(findings), None, &Style::default());
     let text = flat(without_data(&page));
     assert_eq!(text.matches("Remedy: an index on public.tasks (organization_id).").count(), 3 + 5, "{text}");
     assert!(
         text.contains("What limits it") && text.contains("rows per sequential scan of public.tasks 240,000")
     );
     assert!(text.contains("At most: mean response time 84.0 ms to 23.0 ms"), "{text}");
-    let nothing = flat(without_data(&html::run(&View::of(&fixture::healthy_open()), &Style::default())));
+    let nothing = flat(without_data(&of_run(&fixture::healthy_open())));
     assert!(!nothing.contains("What limits it"), "{nothing}");
 }

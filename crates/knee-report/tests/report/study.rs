@@ -6,10 +6,11 @@ use knee_core::record::{Build, Machine};
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 use knee_report::html;
+use knee_report::kept::COLUMNS;
 use knee_report::study::plot::{self, PlotKind};
 use knee_report::study::{
-    Commands, Document, Provenance, Session, UnclearMarkers, claims_begin, json, markdown, summary, text,
-    with_claims,
+    Commands, Document, Provenance, Session, UnclearMarkers, claims_begin, comparison as shown, json,
+    markdown, summary, text, with_claims,
 };
 use knee_report::text::Palette;
 use knee_study::compare::{Asked, Comparison, variant};
@@ -179,6 +180,31 @@ fn comparison() -> Comparison {
         study.record_result(&trial, TrialResult::Measured(Measured { figures, ..of_p50 })).unwrap();
     }
     Comparison::of(&study, "50 connections")
+}
+
+/// A study, a comparison and two runs, each as a page, as text, as Markdown and as JSON, with its name.
+pub fn printed() -> Vec<(&'static str, String, String, String, String)> {
+    let (conclusion, made, driven) = (conclusion(), Provenance { plots: None, ..made() }, comparison());
+    let (one, other) = (super::fixture::healthy_open(), super::fixture::overload());
+    let pair = RecordPair::of((&one, "a.knee"), (&other, "b.knee"), None);
+    let of = |name, page, document: &Document, json| {
+        (name, page, text(document, COLUMNS, Palette::None), markdown(document), json)
+    };
+    vec![
+        of(
+            "study",
+            html::study(&conclusion, &made),
+            &Document::of(&conclusion, &made, &[]),
+            json::render(&conclusion, &made),
+        ),
+        of(
+            "comparison",
+            html::comparison(&driven),
+            &shown::comparison(&driven),
+            shown::comparison_json(&driven),
+        ),
+        of("two runs", html::record_pair(&pair), &shown::record_pair(&pair), shown::record_pair_json(&pair)),
+    ]
 }
 
 /// Pages of studies and comparisons, with their names.

@@ -121,6 +121,19 @@ fn healthy() -> Report {
     report(config(&["p99<50ms"]), f64::INFINITY)
 }
 
+/// A sweep as a page, as text, as Markdown and as JSON, with its name.
+pub fn printed() -> Vec<(&'static str, String, String, String, String)> {
+    let (report, about) = (healthy(), about());
+    let (view, style) = (SweepView::of(&report, &about), Style::default());
+    vec![(
+        "sweep",
+        html::sweep(&view, &style),
+        text::render(&view, &style),
+        markdown::render(&view, &style),
+        json::render(&view),
+    )]
+}
+
 /// Pages of sweeps, with their names.
 pub fn pages() -> Vec<(String, String)> {
     let reports = [

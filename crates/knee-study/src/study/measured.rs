@@ -232,6 +232,7 @@ mod tests {
             build,
             machine,
             co_located: Some(true),
+            segment: None,
         }
     }
 

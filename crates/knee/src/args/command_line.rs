@@ -11,6 +11,7 @@ use super::audit::AuditArgs;
 use super::compare::{CalibrateArgs, CompareArgs};
 use super::doctor::DoctorArgs;
 use super::find::FindArgs;
+use super::history::HistoryArgs;
 use super::run::RunArgs;
 use super::study::StudyArgs;
 use super::sweep::SweepArgs;
@@ -30,6 +31,7 @@ Examples:
   knee URL -z 10m --web                        watch the load in a browser
   knee run script.js                           run a k6 script
   knee report last~1                           show the run before the last
+  knee history checkout --trend                how runs of a name changed
   knee sweep URL --slo 'p99<250ms'             find the capacity
   knee find URL --observe host                 find what stops it
   knee compare URL_A URL_B                     test whether B is slower
@@ -70,6 +72,8 @@ pub(super) struct Cli {
 enum Subcommands {
     /// Show or list saved runs
     Report(ReportArgs),
+    /// List what is saved, and show how runs changed over time
+    History(HistoryArgs),
     /// Start a small demo server and load it
     Demo(Box<DemoArgs>),
     /// Run a k6 script
@@ -101,6 +105,8 @@ pub enum Invocation {
     Load(Box<LoadArgs>),
     /// Show or list saved runs.
     Report(ReportArgs),
+    /// List what is saved.
+    History(HistoryArgs),
     /// Load a server that this command starts.
     Demo(Box<DemoArgs>),
     /// Run a k6 script.
@@ -137,7 +143,12 @@ impl Invocation {
             Self::Study(args) => Some((&args.web, "study")),
             Self::Compare(args) => Some((&args.web, "compare")),
             Self::Calibrate(args) => Some((&args.web, "calibrate")),
-            Self::Report(_) | Self::Doctor(_) | Self::Audit(_) | Self::Tour(_) | Self::Explain(_) => None,
+            Self::Report(_)
+            | Self::History(_)
+            | Self::Doctor(_)
+            | Self::Audit(_)
+            | Self::Tour(_)
+            | Self::Explain(_) => None,
         }
     }
 }
@@ -168,6 +179,7 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Ref
     let cli = Cli::try_parse_from(&line).map_err(|error| explain(&error, &line))?;
     Ok(match cli.command {
         Some(Subcommands::Report(args)) => Invocation::Report(args),
+        Some(Subcommands::History(args)) => Invocation::History(args),
         Some(Subcommands::Demo(args)) => Invocation::Demo(args),
         Some(Subcommands::Run(args)) => Invocation::Run(args),
         Some(Subcommands::Sweep(args)) => Invocation::Sweep(args),

@@ -14,12 +14,16 @@ use super::{ArrivalKind, ConnectionFlags, HelpFlag, RequestFlags, SweepScriptFla
 #[derive(Args, Clone, Debug, Default)]
 #[command(max_term_width = 80, disable_help_flag = true, after_help = EXAMPLES)]
 pub struct CompareArgs {
-    /// Baseline: a URL, a command with {port}, or a saved run (last, last~1, a file)
-    #[arg(value_name = "A")]
-    pub a: String,
+    /// Baseline: a URL, a command with {port}, or a saved run (last, last~1, a record, an HTML report)
+    #[arg(value_name = "A", required_unless_present = "baseline")]
+    pub a: Option<String>,
     /// Candidate: a URL, a command or a saved run, as for A
-    #[arg(value_name = "B")]
-    pub b: String,
+    #[arg(value_name = "B", required_unless_present = "baseline")]
+    pub b: Option<String>,
+    /// Compare with the newest earlier run of this name that has the same plan, target and machine. The only side to
+    /// give is the candidate, a saved run [default: last]
+    #[arg(long, value_name = "NAME")]
+    pub baseline: Option<String>,
     /// Load of both sides.
     #[command(flatten)]
     pub trial: TrialFlags,
@@ -63,6 +67,8 @@ Examples:
   knee compare URL_A URL_B --script checkout.js    load both with a k6 script
   knee compare A B --margin 3% --output-format md  a comment for a pull request
   knee compare last~1 last                         compare two saved runs
+  knee compare --baseline checkout                 the last run and the one of
+                                                   that name before it
 
 Each block loads A once and B once, in alternating order.
 Exit codes:

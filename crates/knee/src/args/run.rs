@@ -79,6 +79,12 @@ pub struct RunLoadFlags {
     /// Minimum duration of an iteration; after a shorter one, the VU waits
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub min_iteration_duration: Option<String>,
+    /// Do only this part of the load, such as `0:1/4`; other machines do the others
+    #[arg(long, value_name = "FROM:TO")]
+    pub execution_segment: Option<String>,
+    /// The ends of all parts, such as `0,1/4,1/2,1`
+    #[arg(long, value_name = "POINTS")]
+    pub execution_segment_sequence: Option<String>,
     /// Ignore thresholds
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub no_thresholds: Option<String>,
@@ -103,6 +109,9 @@ pub struct RunScriptFlags {
     /// Folder that the script can read, with its subfolders [default: its repository and the working directory]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
+    /// Source of secrets for k6/secrets, as in file=FILE or mock=NAME=VALUE; repeatable
+    #[arg(long = "secret-source", value_name = "KIND=SETTINGS")]
+    pub secret_sources: Vec<String>,
     /// Options from a JSON file; the script, `K6_*` and flags override it
     #[arg(short = 'c', long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -170,6 +179,9 @@ pub struct RunReportFlags {
     /// Save the run to this file [default: where `knee report` finds it]
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Name of the saved run, for `knee history` and `knee compare --baseline` [default: script]
+    #[arg(long, value_name = "NAME", conflicts_with = "record")]
+    pub name: Option<String>,
     /// k6's samples as json=FILE or csv=FILE; .gz compresses; repeatable
     #[arg(short = 'o', long = "out", value_name = "KIND=FILE")]
     pub out: Vec<String>,
@@ -229,10 +241,6 @@ pub struct RunReportFlags {
 #[derive(Args, Clone, Debug, Default)]
 #[allow(missing_docs, reason = "explained where they are refused or noted")]
 pub struct RunForeignFlags {
-    #[arg(long, hide = true)]
-    pub execution_segment: Option<String>,
-    #[arg(long, hide = true)]
-    pub execution_segment_sequence: Option<String>,
     #[arg(short = 'p', long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub paused: Option<String>,
     #[arg(long, hide = true)]
@@ -249,8 +257,6 @@ pub struct RunForeignFlags {
     pub kind: Option<String>,
     #[arg(short = 'a', long, hide = true)]
     pub address: Option<String>,
-    #[arg(long, hide = true)]
-    pub secret_source: Vec<String>,
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub profiling_enabled: Option<String>,
 }

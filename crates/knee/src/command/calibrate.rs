@@ -10,7 +10,8 @@ use knee_core::unit::Nanos;
 use knee_driver::calibration::{DAYS, SavedCalibration};
 use knee_engine::control::{Control, Request};
 use knee_engine::host;
-use knee_report::study::{comparison as shown, notes};
+use knee_report::kept::{self, KeptResult};
+use knee_report::study::{Document, comparison as shown, notes};
 use knee_report::{html, json};
 use knee_study::compare::A;
 use knee_study::study::{Options, Study};
@@ -18,6 +19,7 @@ use knee_study::study::{Options, Study};
 use super::build;
 use super::compare::{drive, render};
 use super::failed::{Failed, driver_failed, failed, refused};
+use super::keep::keep;
 use super::noise;
 use super::sides::Sides;
 use crate::args::{CalibrateArgs, CompareFormat, CompareOutputFlags};
@@ -76,31 +78,30 @@ pub fn calibrate(args: &CalibrateArgs, narrate: fn(&str)) -> Result<Exit, Failed
                 .to_owned(),
         );
     }
-    let rendered = rendered(&kept, notes, &path, &args.output);
+    let document = document(&kept, notes, &path);
+    let result = kept::calibration(&document, json::pretty(&kept));
+    let rendered = rendered(&document, &result, &args.output);
     sink.write(rendered.as_bytes()).map_err(failed)?;
+    let page = html::calibration(&document, &result);
+    keep(&result.with_page(page), narrate);
     Ok(Exit::Ok)
 }
 
-fn rendered(
-    kept: &SavedCalibration,
-    mut notes: Vec<String>,
-    path: &Path,
-    output: &CompareOutputFlags,
-) -> String {
-    let format = output.output_format.unwrap_or_default();
-    if format == CompareFormat::Json {
-        return json::pretty(kept);
+fn rendered(document: &Document, result: &KeptResult, output: &CompareOutputFlags) -> String {
+    match output.output_format.unwrap_or_default() {
+        CompareFormat::Json => result.printed.json.clone(),
+        CompareFormat::Html => html::calibration(document, result),
+        _ => render(document, output),
     }
+}
+
+fn document(kept: &SavedCalibration, mut notes: Vec<String>, path: &Path) -> Document {
     let machine = &kept.machine;
     let cpu = machine.cpu.as_deref().unwrap_or(&machine.arch);
     let on = format!("{} CPUs of {cpu} under {}", machine.cores, machine.system);
     let place = on_one_line(&path.display().to_string());
     notes.push(format!("measured on {}, saved for {DAYS} days in {place}", day(kept.made)));
-    let document = shown::calibration(&kept.calibration, &on, &notes);
-    if format == CompareFormat::Html {
-        return html::document("Calibration", &document, json::pretty(kept));
-    }
-    render(&document, output)
+    shown::calibration(&kept.calibration, &on, &notes)
 }
 
 /// The service that is compared with itself: the user's, or the demo server of this program, which is started anew for

@@ -8,6 +8,7 @@ use std::path::Path;
 use knee_driver::study::run_unsaved;
 use knee_engine::control::{Control, Request};
 use knee_report::html;
+use knee_report::kept::{self, COLUMNS};
 use knee_report::study::{Document, comparison as shown, markdown, text};
 use knee_report::text::Palette;
 use knee_study::compare::Comparison;
@@ -15,9 +16,11 @@ use knee_study::record_pair::RecordPair;
 use knee_study::study::{Options, Study};
 
 use super::failed::{Failed, driver_failed, failed, refused};
+use super::history;
+use super::keep::keep;
 use super::noise;
 use super::progress::Progress;
-use super::report::open;
+use super::saved::open_run;
 use super::sides::Sides;
 use crate::args::{CompareArgs, CompareFormat, CompareOutputFlags};
 use crate::exit::Exit;
@@ -29,17 +32,19 @@ use crate::settings::output::open_result;
 use crate::signals;
 use crate::store::Store;
 
-/// Width of a text, whatever the terminal's: results are pasted.
-const COLUMNS: usize = 100;
-
 /// Runs the command.
 ///
 /// # Errors
 ///
 /// What is wrong with what was typed, or what failed on this machine.
 pub fn compare(args: &CompareArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
+    if let Some(name) = &args.baseline {
+        return with_baseline(name, args, narrate).map_err(refused);
+    }
     let store = Store::of_process();
-    let side = |text: &str| settings::side(text, store.as_ref()).map_err(refused);
+    let side = |text: &Option<String>| {
+        settings::side(text.as_deref().unwrap_or_default(), store.as_ref()).map_err(refused)
+    };
     match (side(&args.a)?, side(&args.b)?) {
         (Side::Record(a), Side::Record(b)) => {
             settings::refuse_misplaced(args, true).map_err(refused)?;
@@ -56,9 +61,24 @@ pub fn compare(args: &CompareArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     }
 }
 
+/// A saved run beside the one before it that has this name and can be compared.
+fn with_baseline(name: &str, args: &CompareArgs, narrate: fn(&str)) -> Result<Exit, Problem> {
+    settings::refuse_misplaced(args, true)?;
+    let (candidate, None) = (args.a.as_deref().unwrap_or("last"), &args.b) else {
+        let hint = "give the candidate alone: `--baseline NAME` is the other side";
+        return Err(Problem::new("two sides are given, and `--baseline`", hint));
+    };
+    let Side::Record(candidate) = settings::side(candidate, Store::of_process().as_ref())? else {
+        let what = format!("`{}` is not a saved run, for `--baseline`", on_one_line(candidate));
+        return Err(Problem::new(what, "load it first; then give `last` or a file"));
+    };
+    let baseline = history::baseline(name, &open_run(&candidate, narrate)?, narrate)?;
+    records(&baseline, &candidate, &args.output, narrate)
+}
+
 fn records(a: &Path, b: &Path, output: &CompareOutputFlags, narrate: fn(&str)) -> Result<Exit, Problem> {
     let name = |path: &Path| on_one_line(&path.display().to_string());
-    let (one, other) = (open(a, narrate)?, open(b, narrate)?);
+    let (one, other) = (open_run(a, narrate)?, open_run(b, narrate)?);
     let noise = noise::of_this_machine(narrate);
     let pair = RecordPair::of((&one, &name(a)), (&other, &name(b)), noise);
     let mut sink = open_result(output.output.as_deref())?;
@@ -72,7 +92,9 @@ fn records(a: &Path, b: &Path, output: &CompareOutputFlags, narrate: fn(&str)) -
 }
 
 fn driven(args: &CompareArgs, sides: [Side; 2], narrate: fn(&str)) -> Result<Exit, Failed> {
-    let named = [(args.a.as_str(), &sides[0]), (args.b.as_str(), &sides[1])];
+    let typed = |side: &Option<String>| side.clone().unwrap_or_default();
+    let (a, b) = (typed(&args.a), typed(&args.b));
+    let named = [(a.as_str(), &sides[0]), (b.as_str(), &sides[1])];
     let variants = settings::variants(&named, &args.command).map_err(refused)?;
     let asked = settings::asked("A and B", variants, &args.trial, &args.verdict).map_err(refused)?;
     let driver = Sides::new(args, sides).map_err(refused)?;
@@ -99,6 +121,7 @@ fn driven(args: &CompareArgs, sides: [Side; 2], narrate: fn(&str)) -> Result<Exi
         _ => render(&shown::comparison(&comparison), &args.output),
     };
     sink.write(rendered.as_bytes()).map_err(failed)?;
+    keep(&kept::comparison(&comparison).with_page(html::comparison(&comparison)), narrate);
     Ok(fault.unwrap_or_else(|| exit_of(&comparison, control.request() != Request::Run)))
 }
 

@@ -164,9 +164,10 @@ fn journal(
     narrate: fn(&str),
 ) -> Result<Option<(FileJournal<File>, Record)>, Failed> {
     let host = load.targets.first().map_or_else(|| "unix".to_owned(), target::Target::place);
+    let host = load.output.name.as_ref().unwrap_or(&host);
     let (named, store) =
         (load.output.record.as_deref(), Store::of_process().map(|store| store.of_kind(kind)));
-    let record = store::open_record(named, store.as_ref(), head.started, &host).map_err(refused)?;
+    let record = store::open_record(named, store.as_ref(), head.started, host).map_err(refused)?;
     Ok(journal::begin(record, head, narrate))
 }
 
@@ -228,6 +229,7 @@ fn head(load: &Load) -> Head {
         build: build(),
         machine: host::machine(),
         co_located,
+        segment: None,
     }
 }
 

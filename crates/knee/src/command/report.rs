@@ -2,23 +2,21 @@
 //!
 //! Does not measure and does not judge again: it shows the stored validity.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
 use knee_core::record::Run;
-use knee_core::record::format::ReadError;
-use knee_core::record::run::read;
+use knee_report::kept::KeptResult;
 use knee_report::number::Unit;
 use knee_report::text::{Palette, Style};
-use knee_report::{View, text};
+use knee_report::{View, clean, text};
 
 mod list;
 
+use super::saved::{self, Place, Saved};
 use super::{locust, render};
-use crate::args::{Format, ReportArgs};
+use crate::args::{Format, ReportArgs, ReportFormat};
 use crate::exit::Exit;
-use crate::problem::{Problem, on_one_line, reason};
+use crate::problem::{Problem, on_one_line};
 use crate::settings::Surroundings;
 use crate::settings::output::{Sink, open_result};
 use crate::store::Store;
@@ -39,18 +37,31 @@ pub fn report(args: &ReportArgs, narrate: fn(&str)) -> Result<Exit, Problem> {
         return Ok(Exit::Ok);
     }
     let path = store.find(args.record.as_deref().unwrap_or("last"))?;
-    let run = open(&path, narrate)?;
+    match saved::open(&path, narrate)? {
+        Saved::Run(run, place) => of_run(args, &path, &run, place),
+        Saved::Result(kept) => of_result(args, &path, *kept),
+    }
+}
+
+fn of_run(args: &ReportArgs, path: &Path, run: &Run, place: Place) -> Result<Exit, Problem> {
     let surroundings = Surroundings::read();
     let color =
         !args.no_color && !surroundings.no_color && surroundings.stdout_terminal && args.output.is_none();
     let Some(format) = args.format.of_one_text() else {
-        locust::write(&path, &run, args.output.as_deref())?;
+        if args.format == ReportFormat::Md {
+            return Err(Problem::new("a run has no Markdown", "use another format: text, html, json or csv"));
+        }
+        if place == Place::Page {
+            let what = format!("{} is a page, which has no totals after each interval", shown(path));
+            return Err(Problem::new(what, "give the record of the run; `knee history` lists records"));
+        }
+        locust::write(path, run, args.output.as_deref())?;
         return Ok(Exit::Ok);
     };
     let text = if args.all_findings && format == Format::Text {
-        with_all_findings(&run, color, args.time_unit)
+        with_all_findings(run, color, args.time_unit)
     } else {
-        render(&run, format, color, args.time_unit)
+        render(run, format, color, args.time_unit)
     };
     open_result(args.output.as_deref())?.write(text.as_bytes())?;
     Ok(Exit::Ok)
@@ -63,28 +74,33 @@ fn with_all_findings(run: &Run, color: bool, unit: Option<Unit>) -> String {
     text::render(&View::of(run), &style)
 }
 
-/// Reads a record and reports its damage.
-///
-/// # Errors
-///
-/// When it cannot be read, or is not a record.
-pub(super) fn open(path: &Path, narrate: fn(&str)) -> Result<Run, Problem> {
-    let named = |text: String, hint| {
-        let name = on_one_line(&path.display().to_string());
-        Problem::new(format!("`{name}`: {}", on_one_line(&text)), hint)
-    };
-    let file = File::open(path).map_err(|error| named(reason(&error), "check its permissions"))?;
-    let reading = read(BufReader::new(file)).map_err(|error| {
-        let hint = match error {
-            ReadError::Version(_) | ReadError::Later { .. } => {
-                "use the version of knee that wrote it, or a later one"
-            }
-            _ => "give the file of a saved run; `knee report --list` lists them",
-        };
-        named(error.to_string(), hint)
-    })?;
-    for note in &reading.notes {
-        narrate(&format!("note: at {}: {}", note.at, on_one_line(&note.text)));
+/// Prints a result that is no run, as its command printed it.
+fn of_result(args: &ReportArgs, path: &Path, kept: KeptResult) -> Result<Exit, Problem> {
+    let what = format!("{} is the result of a {}", shown(path), kept.summary.kind.name());
+    if args.time_unit.is_some() {
+        let hint = "leave `-u` out: the result has the unit with which it was printed";
+        return Err(Problem::new(format!("{what}, for `-u`"), hint));
     }
-    Ok(reading.run)
+    let printed = kept.printed;
+    let text = match args.format {
+        ReportFormat::Text if args.all_findings => printed.all_findings,
+        ReportFormat::Text => Some(printed.text),
+        ReportFormat::Md => printed.markdown,
+        ReportFormat::Json => Some(printed.json),
+        ReportFormat::Html => printed.page,
+        ReportFormat::Quiet => return Ok(Exit::Ok),
+        ReportFormat::Csv | ReportFormat::OhaJson | ReportFormat::LocustCsv => None,
+    };
+    let Some(text) = text else {
+        let flag = if args.all_findings { "--all-findings" } else { "this format" };
+        return Err(Problem::new(format!("{what}, which does not have {flag}"), "use text or json"));
+    };
+    // A file from elsewhere can contain anything; a page is for browsers, not for a terminal.
+    let text = if args.format == ReportFormat::Html { text } else { clean::lines(&text).into_owned() };
+    open_result(args.output.as_deref())?.write(text.as_bytes())?;
+    Ok(Exit::Ok)
+}
+
+fn shown(path: &Path) -> String {
+    format!("`{}`", on_one_line(&path.display().to_string()))
 }

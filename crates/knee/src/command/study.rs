@@ -12,6 +12,7 @@ use knee_study::definition::Definition;
 use knee_study::study::{Conclusion, Options, Study};
 
 use super::failed::{Failed, driver_failed, failed, refused};
+use super::keep::keep;
 use super::progress::{Progress, plan};
 use super::{build, noise};
 use crate::args::StudyArgs;
@@ -70,12 +71,16 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let (mut study, mut sessions) = begin(&definition, args, &folder, narrate)?;
     let place = StudyFolder::of(&folder, study.options(), claims_in);
     let control = Control::new();
-    if lock.is_some() && !study.is_over() {
+    let measures = lock.is_some() && !study.is_over();
+    if measures {
         measure(&mut study, &mut sessions, &folder, &control, args, narrate)?;
     }
     let packed = driver::pack(&study, &sessions, &folder, lock.as_ref());
     let conclusion = study.conclude();
     writer.write(&conclusion, &place, &sessions).map_err(failed)?;
+    if measures {
+        keep(&document::kept(&conclusion, &place, &sessions), narrate);
+    }
     match packed.map_err(driver_failed) {
         Ok(Packed::Unfinished(path)) => narrate(&unfinished(&path)),
         Ok(packed) => {

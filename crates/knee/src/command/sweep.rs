@@ -14,13 +14,14 @@ use knee_engine::control::{Control, Request};
 use knee_engine::host;
 use knee_report::sweep::{About, json, markdown, svg, text};
 use knee_report::text::{Palette, Style};
-use knee_report::{SweepView, html};
+use knee_report::{SweepView, html, kept};
 use knee_study::sweep::conclusion::Facts;
 use knee_study::sweep::course::Ended;
 use knee_study::sweep::{Report, Sweep};
 
 use super::build;
 use super::failed::{Failed, driver_failed, failed, refused};
+use super::keep::keep;
 use crate::args::{SweepArgs, SweepFormat};
 use crate::exit::Exit;
 use crate::other_load::Presence;
@@ -124,6 +125,7 @@ fn conduct(
     // What was measured before something failed is reported all the same.
     if fault.is_none() || !report.trials.is_empty() {
         write(settings, &report, &about, &mut sinks).map_err(failed)?;
+        save(settings, &report, &about, narrate);
     }
     fault.map_or_else(|| Ok(exit_of(&report)), Err)
 }
@@ -164,6 +166,12 @@ fn write(settings: &SweepSettings, report: &Report, about: &About, sinks: &mut S
         drawing.write(svg::render(&view).as_bytes())?;
     }
     written
+}
+
+fn save(settings: &SweepSettings, report: &Report, about: &About, narrate: fn(&str)) {
+    let view = SweepView::of(report, about);
+    let style = Style { unit: settings.time_unit, ..Style::default() };
+    keep(&kept::sweep(&view, &style).with_page(html::sweep(&view, &style)), narrate);
 }
 
 /// Exit code of a sweep: an invalid result has precedence over the way the sweep ended.

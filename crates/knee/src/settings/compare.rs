@@ -63,7 +63,7 @@ pub fn side(text: &str, store: Option<&Store>) -> Result<Side, Problem> {
     }
     let kept = store.map(|store| store.find(text));
     let ending = Path::new(text).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    let named = text == "last" || text.starts_with("last~") || ending == "knee";
+    let named = text == "last" || text.starts_with("last~") || matches!(ending, "knee" | "html" | "result");
     match kept {
         _ if matches!(ending, "js" | "mjs" | "ts") => Err(Problem::new(
             format!("`{text}` is a script, not a side of a comparison"),

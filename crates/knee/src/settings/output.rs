@@ -27,6 +27,8 @@ pub struct Output {
     pub file: Option<PathBuf>,
     /// Name of the record; without one it is saved in the store.
     pub record: Option<PathBuf>,
+    /// Name of the record in the store; the host without one.
+    pub name: Option<String>,
     /// Unit of the times in a text; chosen to fit when `None`.
     pub time_unit: Option<Unit>,
     /// Whether the result can have colours.
@@ -79,6 +81,7 @@ pub fn output(flags: &OutputFlags, surroundings: &Surroundings) -> Result<Output
         color: color && surroundings.stdout_terminal && flags.output.is_none(),
         file: flags.output.clone(),
         record: flags.record.clone(),
+        name: flags.name.clone(),
         time_unit: flags.time_unit,
         progress,
     })

@@ -35,6 +35,8 @@ pub struct Asked {
     pub system_environment: bool,
     /// Variables given with `-e`.
     pub environment: Vec<(String, String)>,
+    /// Sources of secrets.
+    pub secret_sources: Vec<String>,
     /// Whether thresholds are evaluated.
     pub thresholds: bool,
     /// k6's summary.
@@ -141,6 +143,7 @@ pub fn asked(args: &RunArgs, env: Lookup<'_>, no_color: bool) -> Result<Asked, P
         )?
         .unwrap_or(true),
         environment: args.script_flags.env.iter().map(|pair| variable(pair, env)).collect(),
+        secret_sources: secret_sources(args, env),
         thresholds: !switch("--no-thresholds", args.load.no_thresholds.as_ref(), "K6_NO_THRESHOLDS")?
             .unwrap_or(false),
         summary: summary(report, env, &mut notes)?,
@@ -183,6 +186,12 @@ fn variable(pair: &str, env: Lookup<'_>) -> (String, String) {
     }
 }
 
+/// The sources of secrets: those of the flags, otherwise the one of the variable.
+fn secret_sources(args: &RunArgs, env: Lookup<'_>) -> Vec<String> {
+    let given = args.script_flags.secret_sources.clone();
+    if given.is_empty() { env("K6_SECRET_SOURCE").into_iter().collect() } else { given }
+}
+
 fn config_file(path: &std::path::Path) -> Result<serde_json::Value, Problem> {
     let bytes = read_file("--config", path)?;
     serde_json::from_slice(&bytes).map_err(|error| {
@@ -194,7 +203,7 @@ fn config_file(path: &std::path::Path) -> Result<serde_json::Value, Problem> {
 }
 
 /// How an option's flag is written.
-const FLAGS: [(&str, &str); 22] = [
+const FLAGS: [(&str, &str); 24] = [
     ("vus", "--vus"),
     ("duration", "--duration"),
     ("iterations", "--iterations"),
@@ -202,6 +211,8 @@ const FLAGS: [(&str, &str); 22] = [
     ("noSetup", "--no-setup"),
     ("noTeardown", "--no-teardown"),
     ("minIterationDuration", "--min-iteration-duration"),
+    ("executionSegment", "--execution-segment"),
+    ("executionSegmentSequence", "--execution-segment-sequence"),
     ("maxRedirects", "--max-redirects"),
     ("batch", "--batch"),
     ("batchPerHost", "--batch-per-host"),
@@ -230,6 +241,8 @@ fn cli(args: &RunArgs) -> Result<Layer, Problem> {
         "noSetup" => load.no_setup.clone(),
         "noTeardown" => load.no_teardown.clone(),
         "minIterationDuration" => load.min_iteration_duration.clone(),
+        "executionSegment" => load.execution_segment.clone(),
+        "executionSegmentSequence" => load.execution_segment_sequence.clone(),
         "maxRedirects" => http.max_redirects.clone(),
         "batch" => http.batch.clone(),
         "batchPerHost" => http.batch_per_host.clone(),
@@ -368,11 +381,6 @@ fn explain_foreign(foreign: &RunForeignFlags) -> Result<Vec<String>, Problem> {
         given.as_deref().is_some_and(|value| !harmless.contains(&value))
     };
     let refused = [
-        (
-            foreign.execution_segment.is_some() || foreign.execution_segment_sequence.is_some(),
-            "a part of the load (`--execution-segment`)",
-            "run the whole load from this machine",
-        ),
         (is(&foreign.paused, &["false"]), "`--paused`", "leave it out: knee cannot resume a run"),
         (
             is(&foreign.traces_output, &["none", ""]),
@@ -384,7 +392,6 @@ fn explain_foreign(foreign: &RunForeignFlags) -> Result<Vec<String>, Problem> {
             "k6's archives (`--type archive`)",
             "unpack the archive, and give the script",
         ),
-        (!foreign.secret_source.is_empty(), "`--secret-source`", "give secrets with `-e NAME`"),
     ];
     if let Some((_, what, hint)) = refused.into_iter().find(|(given, ..)| *given) {
         return Err(Problem::new(format!("{what} is not supported"), hint));

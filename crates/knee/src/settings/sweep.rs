@@ -316,6 +316,7 @@ pub fn load(args: &SweepArgs, sweep: &SweepSettings, surroundings: &Surroundings
             format: Format::Quiet,
             file: None,
             record: None,
+            name: None,
             time_unit: None,
             color: false,
             progress: Progress::None,

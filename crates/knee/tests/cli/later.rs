@@ -38,13 +38,13 @@ fn outcomes_phases_and_faults_of_a_later_version_are_shown_under_their_names() {
 }
 
 #[test]
-fn a_part_of_a_run_is_refused_with_words() {
+fn a_run_of_several_machines_is_refused_with_words() {
     let home = Home::new();
     let mut part = head();
-    part["segment"] = json!({ "index": 0, "of": 4 });
+    part["fleet"] = json!({ "agents": 4 });
     let finished = reported(&home, &record_of(2, &packed(&part), &[]));
     assert_eq!(finished.code, Some(104), "{}", finished.stderr);
-    let error = "this version cannot read one agent's part of a run on several machines, at byte 12";
+    let error = "this version cannot read a run on several machines, at byte 12";
     assert!(finished.stderr.contains(error), "{}", finished.stderr);
     let finished = reported(&home, &record_of(2, &packed(&head()), &[frame(200, b"")]));
     assert!(finished.stderr.contains("this version cannot read frames of kind 200"), "{}", finished.stderr);

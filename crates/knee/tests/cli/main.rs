@@ -25,6 +25,7 @@ mod demo;
 mod doctor;
 mod finding;
 mod flags;
+mod history;
 mod hostile_text;
 mod later;
 mod main_path;

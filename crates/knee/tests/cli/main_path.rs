@@ -150,9 +150,10 @@ fn the_steps_of_a_sweep_are_listed_under_it_and_are_no_runs() {
     let (home, server) = (Home::new(), Server::start());
     home.knee("-n 3").arg(server.url("/")).run();
     home.knee("sweep --rates 20,30 --step 1s --max-time 3s -q").arg(server.url("/")).run();
-    assert_eq!(number(&home.report("last"), "/requests/planned"), 3);
+    assert!(home.report("last")["steps"].is_array(), "the last result is that of the sweep");
+    assert_eq!(number(&home.report("last~1"), "/requests/planned"), 3);
     let list = home.knee("report --list").run().stdout;
-    assert_eq!(list.matches("last").count(), 1, "{list}");
+    assert_eq!(list.matches("last").count(), 2, "{list}");
     let series =
         list.lines().find(|line| line.contains("-sweep-127.0.0.1")).unwrap_or_else(|| panic!("{list}"));
     let series = series.split_whitespace().next().unwrap();

@@ -63,6 +63,50 @@ fn connections_that_vus_do_not_reuse_are_closed_when_their_iteration_ends() {
 }
 
 #[test]
+fn machines_that_each_do_a_part_of_a_load_do_the_whole_together() {
+    let server = Server::start();
+    let arrivals = "scenarios: { a: { executor: 'constant-arrival-rate', rate: 50, duration: '1s', preAllocatedVUs: 9 } }";
+    for (load, whole) in [("vus: 5, iterations: 17", 17), (arrivals, 51)] {
+        let before = server.count();
+        let script = format!(
+            "import http from 'k6/http'; import exec from 'k6/execution'; export const options = {{ {load} }};
+             export default () => http.get(`{}${{exec.scenario.iterationInTest}}`);",
+            server.url("/")
+        );
+        for part in ["0:1/4", "1/4:1/2", "1/2:1"] {
+            let flags = format!(
+                "--execution-segment {part} --execution-segment-sequence 0,1/4,1/2,1 --output-format json"
+            );
+            let (_home, finished) = run(&script, &flags);
+            assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+            let document: Value = serde_json::from_str(&finished.stdout).unwrap();
+            assert_eq!(document["segment"]["segment"], part);
+            assert_eq!(document["segment"]["sequence"], "0,1/4,1/2,1");
+        }
+        let mut paths: Vec<String> = server.seen()[before..].iter().map(|seen| seen.path.clone()).collect();
+        paths.sort();
+        let mut each: Vec<String> = (0..whole).map(|index| format!("/{index}")).collect();
+        each.sort();
+        assert_eq!(paths, each, "{load}");
+    }
+}
+
+#[test]
+fn a_part_of_the_load_is_named_and_one_without_work_is_said() {
+    let server = Server::start();
+    let script = &asking(&server, "/", "export const options = { vus: 1, iterations: 1 };");
+    let (_home, finished) = run(script, "--execution-segment 0:1/2");
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert!(finished.stdout.contains("of which this is the part 0:1/2"), "{}", finished.stdout);
+    let (_home, finished) = run(script, "--execution-segment 1/2:1");
+    let words = "warning: Executor 'default' is disabled for segment 1/2:1 due to lack of work!";
+    assert!(finished.stderr.contains(words), "{}", finished.stderr);
+    let (_home, finished) = run(script, "--execution-segment 1/2:1/3");
+    let words = "error: executionSegment: the segment `1/2:1/3` must end after it begins";
+    assert!(finished.code == Some(104) && finished.stderr.starts_with(words), "{}", finished.stderr);
+}
+
+#[test]
 fn time_that_a_script_waits_by_itself_is_no_response_time_and_no_lag_of_the_generator() {
     let server = Server::start();
     let pause = "await new Promise((done) => setTimeout(done, 300));";

@@ -1,7 +1,6 @@
-//! Records of a part of a run, or of the parts of several machines: refused, because this version would take a part
-//! for the whole.
+//! Records of the parts of several machines: refused, because this version would take what it knows for the whole.
 //!
-//! A head says so in one of two fields, which are reserved. Nothing else is read here.
+//! A head says so in a field that is reserved. Nothing else is read here.
 
 use super::msgpack::Values;
 use super::unfit::Unfit;
@@ -14,7 +13,6 @@ pub(super) fn of_several(head: &[u8]) -> Result<Option<&'static str>, Unfit> {
     let mut values = Values::new(head);
     for _ in 0..values.map()? {
         let what = match values.text()? {
-            "segment" => Some("one agent's part of a run on several machines"),
             "fleet" => Some("a run on several machines"),
             _ => None,
         };

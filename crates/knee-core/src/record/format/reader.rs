@@ -145,6 +145,7 @@ impl<R: Read> Reader<R> {
             };
             match kind {
                 kind::INTERVAL => return self.read_interval().map(Some),
+                kind::SUMMED if self.version > 1 => return Ok(Some(Frame::Summed(self.content()?))),
                 kind::NOTE => return Ok(Some(Frame::Note(self.content()?))),
                 // They only add something: those of another layout are passed over like an unknown kind.
                 kind::OBSERVATIONS => match self.content() {

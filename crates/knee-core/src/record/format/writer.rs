@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use zstd::bulk::Compressor;
 
-use super::{FRAME_BYTES_MAX, MAGIC, Note, VERSION, kind};
+use super::{FRAME_BYTES_MAX, MAGIC, Note, Summed, VERSION, kind};
 use crate::interval::Interval;
 use crate::observation::Batch;
 use crate::record::{Head, Tail};
@@ -54,6 +54,14 @@ impl<W: Write> Writer<W> {
         self.write(&[], kind::INTERVAL, interval)?;
         self.intervals += 1;
         Ok(())
+    }
+
+    /// Appends points of a run whose intervals are summed up to one, before that one.
+    ///
+    /// # Errors
+    /// Those of the sink; `InvalidInput` if there are too many points.
+    pub fn summed(&mut self, summed: &Summed) -> io::Result<()> {
+        self.write(&[], kind::SUMMED, summed)
     }
 
     /// Appends a line of text.

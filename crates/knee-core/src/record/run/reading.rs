@@ -54,6 +54,9 @@ pub fn read_within(source: impl Read, bytes: usize) -> Result<Reading, ReadError
             Ok(Some(Frame::Interval(interval))) => {
                 builder.add_stored(&interval, bytes).map_err(|unfit| ReadError::of(unfit, offset, bytes))?;
             }
+            Ok(Some(Frame::Summed(summed))) => {
+                builder.add_summed(*summed, bytes).map_err(|unfit| ReadError::of(unfit, offset, bytes))?;
+            }
             Ok(Some(Frame::Note(note))) => {
                 let note = cut(note);
                 if let Some(reason) = note.text.strip_prefix(GAVE_UP) {
@@ -82,8 +85,10 @@ pub fn read_within(source: impl Read, bytes: usize) -> Result<Reading, ReadError
         offset = reader.offset();
     }
     let skipped: Vec<Skipped> = reader.skipped().collect();
+    // The notes of a run that was summed up are in its tail.
+    let summed = builder.is_summed();
     let mut run = finish(builder, tail, damage.as_ref());
-    run.validity.notes.extend(unknown::note(&run, &skipped));
+    run.validity.notes.extend(unknown::note(&run, &skipped).filter(|_| !summed));
     Ok(Reading { run, notes, damage, skipped })
 }
 

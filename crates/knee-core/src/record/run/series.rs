@@ -53,15 +53,20 @@ impl Series {
     }
 
     fn halve(&mut self) {
-        let pair = |pair: &[Point]| {
-            let mut joined = pair[0].clone();
-            pair[1..].iter().for_each(|next| joined.join(next));
-            joined
-        };
-        self.points = self.points.chunks(2).map(pair).collect();
+        self.points = halve(&self.points);
         self.shared *= 2;
         self.last = self.shared;
     }
+}
+
+/// Joins each point with its neighbour; the last one stays alone if there is none.
+pub fn halve(points: &[Point]) -> Vec<Point> {
+    let join = |pair: &[Point]| {
+        let mut joined = pair[0].clone();
+        pair[1..].iter().for_each(|next| joined.join(next));
+        joined
+    };
+    points.chunks(2).map(join).collect()
 }
 
 impl Point {

@@ -38,6 +38,7 @@ fn head(rate: f64, warm_up: u64, secs: u64) -> Head {
         build: Build { version: "0".into(), commit: None, optimized: true },
         machine: Machine { cores: 8, ..Machine::default() },
         co_located: Some(false),
+        segment: None,
         measured_from: Nanos::from_secs(warm_up),
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn front(view: &View, columns: &Columns, style: &Style) -> Front {
     Front {
         kind: "Load test",
         subject: view.head.title.clone(),
-        terms: plan::pieces(&view.head.plan),
+        terms: plan::pieces(&view.head),
         answer: sentences(view, style.unit),
         points: Vec::new(),
         limits: findings::first(&view.findings),

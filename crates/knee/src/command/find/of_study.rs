@@ -54,7 +54,7 @@ pub fn find(args: &FindArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         Progress::new(narrate, args.output.quiet, "interrupted: the result covers the trials so far");
     let search = asked.search(&control, &mut progress)?;
     progress.explain();
-    writer.write(&search)?;
+    writer.write(&search, narrate)?;
     Ok(exit_of(&search, &control))
 }
 

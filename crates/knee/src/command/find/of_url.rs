@@ -41,7 +41,7 @@ pub fn find(args: &FindArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let by_hand = by_hand(&view, args);
     let search =
         Search { title: load.title.clone(), look: view, notes: Vec::new(), proof: not_tried(why, by_hand) };
-    let written = writer.write(&search);
+    let written = writer.write(&search, narrate);
     if let Some(Record { path, .. }) = &record {
         narrate(&format!("record: {}", on_one_line(&path.display().to_string())));
     }

@@ -3,10 +3,12 @@
 //! Does not lay it out; [`knee_report::find`] does.
 
 use knee_report::find::{self, Search};
+use knee_report::kept;
 use knee_report::text::{Palette, Style};
 
 use crate::args::{FindArgs, FindFormat};
 use crate::command::failed::{Failed, failed};
+use crate::command::keep::keep;
 use crate::problem::Problem;
 use crate::settings::Surroundings;
 use crate::settings::output::{Sink, open_result};
@@ -27,12 +29,12 @@ impl<'a> Writer<'a> {
         Ok(Self { args, sink: open_result(args.output.output.as_deref())? })
     }
 
-    /// Writes the result in the format that was asked for.
+    /// Writes the result in the format that was asked for, and saves it.
     ///
     /// # Errors
     ///
     /// When it cannot be written.
-    pub fn write(&mut self, search: &Search) -> Result<(), Failed> {
+    pub fn write(&mut self, search: &Search, narrate: fn(&str)) -> Result<(), Failed> {
         let flags = &self.args.output;
         let text = match flags.output_format.unwrap_or_default() {
             FindFormat::Json => find::json(search),
@@ -44,6 +46,8 @@ impl<'a> Writer<'a> {
                 find::text(search, &Style { palette, unit: flags.time_unit, ..Style::default() })
             }
         };
-        self.sink.write(text.as_bytes()).map_err(failed)
+        self.sink.write(text.as_bytes()).map_err(failed)?;
+        keep(&kept::search(search, &Style { unit: flags.time_unit, ..Style::default() }), narrate);
+        Ok(())
     }
 }

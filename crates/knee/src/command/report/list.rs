@@ -3,17 +3,18 @@
 //! Reads every record that it shows, so it shows the newest ones only. An unreadable record has a row that says so.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::Path;
 
-use jiff::Timestamp;
-use knee_core::plan::{Executor, Plan};
+use jiff::civil::DateTime;
 use knee_core::record::Run;
 use knee_core::record::run::read;
+use knee_report::history::{aligned, load, moment};
+use knee_report::kept::{FILE_BYTES_MAX, Summary};
 use knee_report::{View, number};
 
 use crate::problem::{Problem, on_one_line, reason};
-use crate::store::Store;
+use crate::store::{self, Store};
 
 /// Most rows of a table.
 const ROWS_MAX: usize = 50;
@@ -92,6 +93,9 @@ fn more(count: usize) -> String {
 }
 
 fn row(called: String, path: &Path) -> [String; 7] {
+    if store::is_result(path) {
+        return of_result(called, path);
+    }
     let reading = File::open(path)
         .map_err(|error| reason(&error))
         .and_then(|file| read(BufReader::new(file)).map_err(|error| error.to_string()));
@@ -105,12 +109,43 @@ fn row(called: String, path: &Path) -> [String; 7] {
     }
 }
 
+/// A sweep, a study, a comparison, a calibration or a search.
+fn of_result(called: String, path: &Path) -> [String; 7] {
+    let dash = || "–".to_owned();
+    let time = time_of_name(path).unwrap_or_else(dash);
+    match summary(path) {
+        Ok(summary) => {
+            let validity = summary.validity.map_or_else(dash, |validity| validity.name().to_owned());
+            let kind = summary.kind.name().to_owned();
+            [called, time, kind, dash(), dash(), validity, on_one_line(&summary.title)]
+        }
+        Err(error) => {
+            let what = format!("{}: {}", name(path), on_one_line(&error));
+            [called, time, dash(), dash(), dash(), "unreadable".to_owned(), what]
+        }
+    }
+}
+
+fn summary(path: &Path) -> Result<Summary, String> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| reason(&error))?;
+    file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).map_err(|error| reason(&error))?;
+    Summary::unpack(&bytes).map_err(|error| error.to_string())
+}
+
+/// The time in the name of a result: `20261121T101530.123Z-sweep-a.result`.
+fn time_of_name(path: &Path) -> Option<String> {
+    let stem = path.file_stem()?.to_str()?;
+    let time = DateTime::strptime("%Y%m%dT%H%M%S%.fZ", stem.split_once('-')?.0).ok()?;
+    Some(time.strftime("%Y-%m-%d %H:%M:%S").to_string())
+}
+
 fn of_run(called: String, run: &Run) -> [String; 7] {
     let view = View::of(run);
     let dash = || "–".to_owned();
     [
         called,
-        time(run.head.started.0),
+        moment(run.head.started),
         load(&run.head.plan),
         view.rate.achieved.map_or_else(dash, |rate| format!("{}/s", number::rate(rate))),
         view.total.response.percentile("p99").nanos().map_or_else(dash, |nanos| number::time(nanos, None)),
@@ -119,46 +154,6 @@ fn of_run(called: String, run: &Run) -> [String; 7] {
     ]
 }
 
-/// `2026-11-21 10:15:30`.
-fn time(wall: u64) -> String {
-    let time = Timestamp::from_nanosecond(i128::from(wall)).unwrap_or(Timestamp::UNIX_EPOCH);
-    time.strftime("%Y-%m-%d %H:%M:%S").to_string()
-}
-
-/// A load in three words: `50 connections, 10.0 s`, `1,000/s, 60.0 s`.
-fn load(plan: &Plan) -> String {
-    // The endpoints of a script are met only while it runs.
-    let user = if plan.endpoints.is_empty() { "VU" } else { "connection" };
-    let shape = match &plan.scenarios[..] {
-        [scenario] => match &scenario.executor {
-            Executor::Open { rate, .. } => format!("{}/s", number::rate(rate.peak())),
-            Executor::Closed { .. } => plural(u64::from(scenario.users_max()), user),
-        },
-        several => format!("{} scenarios", several.len()),
-    };
-    let extent = match (plan.duration(), plan.requests()) {
-        (Some(duration), _) => format!(", {duration}"),
-        (None, Some(requests)) => format!(", {}", plural(requests, "request")),
-        (None, None) => String::new(),
-    };
-    shape + &extent
-}
-
-fn plural(count: u64, word: &str) -> String {
-    format!("{} {word}{}", number::count(count), if count == 1 { "" } else { "s" })
-}
-
 fn name(path: &Path) -> String {
     on_one_line(&path.file_name().unwrap_or_default().to_string_lossy())
-}
-
-/// Columns as wide as their widest cell, two blanks apart.
-fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; N] = std::array::from_fn(width);
-    let line = |row: &[String; N]| {
-        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
-    };
-    rows.iter().map(line).collect()
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use knee_core::clock::{self, MonotonicClock};
 use knee_core::plan::{Plan, Scenario};
 use knee_core::record::{Ending, Head, Run};
+use knee_core::share::Share;
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_engine::host;
@@ -203,13 +204,14 @@ impl Job<'_> {
                 self.total.add(metric, 0.0, Nanos::ZERO);
             }
         }
+        let secrets = &self.session.program.surroundings.secrets;
         match ended.map_err(|error| failed(Problem::new(error.to_string(), "")))? {
             Ended::Returned(json) => Ok(json),
             Ended::Thrown(thrown) => {
-                let words = in_text(&thrown.to_string());
+                let words = in_text(&secrets.masked(&thrown.to_string()));
                 Err((Problem::new(format!("{export}() threw: {words}"), ""), Exit::Script))
             }
-            Ended::Aborted(words) => Err((Problem::new(words, ""), Exit::Abort)),
+            Ended::Aborted(words) => Err((Problem::new(secrets.masked(&words), ""), Exit::Abort)),
             Ended::Cut if self.patience(stage)() => {
                 Err((Problem::new(format!("{export}() was interrupted"), ""), Exit::Interrupted))
             }
@@ -235,8 +237,7 @@ impl Job<'_> {
 
     pub(super) fn load(&self, data: Option<Arc<str>>, control: &Control, view: &View) -> Load {
         let scenarios = &self.options.scenarios;
-        let part = |spec: &ScenarioSpec| {
-            let plan = Scenario::from(spec);
+        let part = |(spec, plan): (&ScenarioSpec, Scenario)| {
             Part {
                 name: spec.name.clone(),
                 executor: spec.executor.clone(),
@@ -246,12 +247,13 @@ impl Job<'_> {
                 environment: pairs(&spec.env),
                 begins: plan.terms.start,
                 lasts: plan.ends().map(|ends| ends.since(plan.terms.start)),
-                iterations: plan.stop.requests(),
+                iterations: plan.requests(),
+                turns: plan.part.map(|part| part.turns),
             }
         };
         Load {
             program: self.session.program.clone(),
-            parts: scenarios.iter().map(part).collect(),
+            parts: scenarios.iter().zip(self.options.planned()).map(part).collect(),
             data,
             http: self.http.clone(),
             options: self.exported.clone(),
@@ -263,11 +265,12 @@ impl Job<'_> {
             system_tags: self.system_tags,
             min_iteration: self.options.run.min_iteration_duration.to_nanos(),
             counts: scenarios.iter().map(|_| Arc::default()).collect(),
+            vus: self.options.share.as_ref().map(Share::stripe),
         }
     }
 
     pub(super) fn plan(&self) -> Plan {
-        let scenarios: Vec<Scenario> = self.options.scenarios.iter().map(Scenario::from).collect();
+        let scenarios = self.options.planned();
         let users: u64 = scenarios.iter().map(|scenario| u64::from(scenario.users_max())).sum();
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
         Plan {
@@ -338,10 +341,12 @@ impl Job<'_> {
             build: build(),
             machine: host::machine(),
             co_located: self.co_located,
+            segment: self.options.share.as_ref().map(Into::into),
         };
         let store = Store::of_process().map(|store| store.of_kind(kind));
         let named = self.args.report.record.as_deref();
-        let record = store::open_record(named, store.as_ref(), head.started, "script").map_err(refused)?;
+        let name = self.args.report.name.as_deref().unwrap_or("script");
+        let record = store::open_record(named, store.as_ref(), head.started, name).map_err(refused)?;
         let (journal, record) = journal::begin(record, &head, narrate).unzip();
         if let Some(record) = record.as_ref().filter(|_| !self.args.report.quiet) {
             narrate(&format!("record: {}", on_one_line(&record.path.display().to_string())));

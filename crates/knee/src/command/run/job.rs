@@ -14,7 +14,7 @@ use knee_js::state::Tally;
 use knee_k6::http::pace::Pace;
 use knee_k6::metric::Key;
 use knee_k6::observe::metered::Total;
-use knee_k6::observe::tags::{SystemTag, SystemTags};
+use knee_k6::observe::system_tags::{SystemTag, SystemTags};
 use knee_k6::options::{HttpOptions, Options, describe};
 use knee_k6::threshold::{self, Guarded};
 

@@ -14,6 +14,7 @@ use knee_js::session::{Session, SessionError};
 use knee_js::vu::LoadError;
 use knee_k6::options::Options;
 use knee_k6::options::resolve::{Layers, resolve};
+use knee_k6::secrets::Secrets;
 
 use super::log::Lines;
 use crate::args::RunArgs;
@@ -39,6 +40,11 @@ pub fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session
         environment.retain(|(known, _)| known != name);
         environment.push((name.clone(), value.clone()));
     }
+    let secrets = Secrets::configured(&asked.secret_sources, &|path: &str| std::fs::read(path));
+    let secrets = Arc::new(secrets.map_err(|error| {
+        let hint = "write file=FILE, with a line NAME=VALUE for each secret, or mock=NAME=VALUE";
+        refused(Problem::new(error.to_string(), hint))
+    })?);
     let surroundings = Surroundings {
         environment,
         reach: reach(args),
@@ -46,6 +52,7 @@ pub fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session
         narrator: lines.narrator(),
         console: Some(lines.console()),
         remote: remote(args),
+        secrets: secrets.clone(),
     };
     let script = script(args).map_err(|error| unreadable(args, &error))?;
     if is_archive(&script).map_err(|error| unreadable(args, &error))? {
@@ -55,11 +62,20 @@ pub fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session
     }
     Session::load(script, surroundings).map_err(|error| match error {
         SessionError::Script(LoadError::Script(thrown)) => (
-            Problem::new(format!("the script threw an error while knee loaded it: {thrown}"), ""),
+            Problem::new(
+                format!(
+                    "the script threw an error while knee loaded it: {}",
+                    secrets.masked(&thrown.to_string())
+                ),
+                "",
+            ),
             Exit::Script,
         ),
         SessionError::Script(LoadError::Aborted(words)) => (
-            Problem::new(words, "the script aborted while knee loaded it; knee sent no request"),
+            Problem::new(
+                secrets.masked(&words),
+                "the script aborted while knee loaded it; knee sent no request",
+            ),
             Exit::Abort,
         ),
         SessionError::Module(trouble) => (Problem::new(trouble.what, trouble.hint), Exit::Script),
@@ -161,11 +177,7 @@ pub fn options(asked: &Asked, session: &Session) -> Result<Options, Failed> {
 /// Options that have no effect, one sentence each.
 pub fn unsupported(options: &Options) -> Vec<String> {
     let (http, run) = (&options.http, &options.run);
-    let asked = [
-        (http.debug.is_some(), "httpDebug"),
-        (run.paused, "paused"),
-        (run.execution_segment.is_some(), "executionSegment"),
-    ];
+    let asked = [(http.debug.is_some(), "httpDebug"), (run.paused, "paused")];
     let sentence = |name: &str| format!("the option `{name}` has no effect in this version");
     let ineffective = asked.into_iter().filter(|(given, _)| *given).map(|(_, name)| sentence(name));
     ineffective.chain(network::warnings(http)).collect()

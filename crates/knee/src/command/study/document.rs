@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use knee_driver::private_file;
 use knee_report::html;
+use knee_report::kept::{self, COLUMNS, KeptResult};
 use knee_report::study::plot::{self, Plot};
 use knee_report::study::{self, Document, Provenance, Session};
 use knee_report::text::Palette;
@@ -17,9 +18,6 @@ use super::folder::{StudyFolder, between};
 use crate::args::{StudyArgs, StudyFormat, StudyOutputFlags};
 use crate::problem::{Problem, reason};
 use crate::settings::output::{Sink, open_result};
-
-/// Width of a text, whatever the terminal's: results are pasted.
-const COLUMNS: usize = 100;
 
 /// The destination of a result.
 pub struct Writer<'a> {
@@ -75,6 +73,13 @@ impl<'a> Writer<'a> {
         };
         self.sink.write(text.as_bytes())
     }
+}
+
+/// The result as it is saved: without pictures in files.
+pub fn kept(conclusion: &Conclusion, place: &StudyFolder, sessions: &[Session]) -> KeptResult {
+    let commands = Some(place.commands().clone());
+    let made = Provenance { sessions: sessions.to_vec(), commands, plots: None };
+    kept::study(conclusion, &made).with_page(html::study(conclusion, &made))
 }
 
 fn draw(folder: &Path, plots: &[Plot]) -> Result<(), Problem> {

@@ -40,6 +40,7 @@ pub fn head_with(executor: Executor, stop: Stop) -> Head {
         build: Build::default(),
         machine: Machine::default(),
         co_located: Some(true),
+        segment: None,
         measured_from: Nanos::from_secs(2),
     }
 }

@@ -87,7 +87,6 @@ fn what_makes_no_sense_is_reported_before_any_load() {
             "s.js -u many",
             "`many` is not a value of `--vus`: strconv.ParseInt: parsing \"many\": invalid syntax",
         ),
-        ("s.js --execution-segment 0:1/2", "a part of the load (`--execution-segment`) is not supported"),
         ("s.js --type archive", "k6's archives (`--type archive`) is not supported"),
         ("s.js --traces-output otel", "`--traces-output` is not supported"),
     ] {
@@ -104,4 +103,13 @@ fn flags_of_k6_that_change_nothing_are_noted() {
             .unwrap()
             .notes;
     assert_eq!(notes.len(), 3, "{notes:?}");
+}
+
+#[test]
+fn sources_of_secrets_come_from_the_flags_or_else_from_the_variable() {
+    let variables = [("K6_SECRET_SOURCE", "file=a")];
+    assert_eq!(ask("s.js", &variables).unwrap().secret_sources, ["file=a"]);
+    let flags = "s.js --secret-source=mock=a=1,b=2 --secret-source file=c";
+    assert_eq!(ask(flags, &variables).unwrap().secret_sources, ["mock=a=1,b=2", "file=c"]);
+    assert!(ask("s.js", &[]).unwrap().secret_sources.is_empty());
 }

@@ -1,0 +1,54 @@
+//! The task of one socket: its handshake, and then what arrives, until the socket ends.
+//!
+//! Calls no handlers: the VU takes the events when its script has time for them.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Poll;
+
+use knee_core::unit::Nanos;
+use knee_engine::timer::Timer as _;
+
+use super::dial::dial;
+use super::line::Line;
+use super::request::SocketRequest;
+use crate::http::send::{Late, RequestSender};
+
+/// Opens the socket of `line` and serves it.
+pub async fn converse(
+    sender: Rc<RequestSender>,
+    request: Rc<SocketRequest>,
+    line: Rc<Line>,
+    late: Late,
+    cut: Nanos,
+) {
+    let dialled = dial(&sender, &request, line.session(), late, cut).await;
+    match dialled.result {
+        Ok(socket) => line.open(socket, dialled.reply.unwrap_or_default()),
+        Err(words) => {
+            line.refuse(words, dialled.reply);
+            return;
+        }
+    }
+    loop {
+        let limit = line.close_by();
+        let mut patience = pin!(sender.timer.sleep_until(limit));
+        let is_late = poll_fn(|ctx| {
+            if line.poll(ctx, limit).is_ready() {
+                return Poll::Ready(false);
+            }
+            if limit == Nanos::MAX {
+                return Poll::Pending;
+            }
+            patience.as_mut().poll(ctx).map(|()| true)
+        })
+        .await;
+        if is_late {
+            line.give_up();
+        }
+        if line.is_over() {
+            return;
+        }
+    }
+}
