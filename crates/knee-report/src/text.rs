@@ -70,7 +70,7 @@ pub fn beside_k6(view: &View, style: &Style) -> String {
     let style = &Style { width: style.width.max(WIDTH_MIN), ..*style };
     let blocks = [
         // What was planned stands in the options; the plan here counts iterations, not requests.
-        title(view, style).into_iter().take(1).collect(),
+        title(view, style).into_iter().take(1).chain(plan::part(&view.head)).collect(),
         finding::lines(&view.findings, style),
         times::table(view, style),
         section::endpoints(view, style),

@@ -19,9 +19,7 @@ pub fn pieces(head: &Head) -> Vec<String> {
         [scenario] => one(scenario),
         scenarios => several(plan, scenarios),
     };
-    if let Some(SegmentOf { segment, .. }) = &head.segment {
-        pieces.push(format!("of which this is the part {}", clean::line(segment)));
-    }
+    pieces.extend(part(head));
     if plan.warm_up.0 > 0 {
         pieces.push(format!("warm-up {}", plan.warm_up));
     }
@@ -30,6 +28,12 @@ pub fn pieces(head: &Head) -> Vec<String> {
         workers => format!("{workers} workers"),
     });
     pieces
+}
+
+/// The part of the load that this machine did: `part 0:1/4 of this load`. `None` if it did all of it.
+pub fn part(head: &Head) -> Option<String> {
+    let SegmentOf { segment, .. } = head.segment.as_ref()?;
+    Some(format!("part {} of this load", clean::line(segment)))
 }
 
 fn one(scenario: &Scenario) -> Vec<String> {

@@ -97,7 +97,7 @@ fn a_part_of_the_load_is_named_and_one_without_work_is_said() {
     let script = &asking(&server, "/", "export const options = { vus: 1, iterations: 1 };");
     let (_home, finished) = run(script, "--execution-segment 0:1/2");
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
-    assert!(finished.stdout.contains("of which this is the part 0:1/2"), "{}", finished.stdout);
+    assert!(finished.stdout.contains("\npart 0:1/2 of this load\n"), "{}", finished.stdout);
     let (_home, finished) = run(script, "--execution-segment 1/2:1");
     let words = "warning: Executor 'default' is disabled for segment 1/2:1 due to lack of work!";
     assert!(finished.stderr.contains(words), "{}", finished.stderr);
