@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
+use testbed::free_port;
 use tokio::task::JoinSet;
 
-use crate::fixture::{Service, Stores, body, free_port, wait};
+use crate::fixture::{Service, Stores, body, wait};
 
 const BUYERS: usize = 32;
 const FLAGS: [&str; 14] = [

@@ -1,11 +1,11 @@
 //! Test fixture: a PostgreSQL cluster and its replica, for one test each.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
 use tempfile::TempDir;
+use testbed::free_port;
 
 /// Timeout of every wait.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
@@ -207,21 +207,4 @@ fn find(name: &str) -> Option<PathBuf> {
         folders.extend(entries.map(|entry| entry.path().join("bin")));
     }
     folders.into_iter().map(|folder| folder.join(name)).find(|file| file.is_file())
-}
-
-/// A port below those that the system gives to outgoing connections: none of them can take it before it is listened on.
-fn free_port() -> u16 {
-    use std::sync::atomic::{AtomicU16, Ordering};
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    const FIRST: u16 = 15_000;
-    const COUNT: u32 = 15_000;
-    // Test processes that run at the same time begin at different ports.
-    let begin = std::process::id().wrapping_mul(97) % COUNT;
-    loop {
-        let offset = (begin + u32::from(NEXT.fetch_add(1, Ordering::Relaxed))) % COUNT;
-        let port = FIRST + offset as u16;
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
 }
