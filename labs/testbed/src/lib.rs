@@ -1,52 +1,42 @@
-//! What the tests of several labs need: ports for the stores that they start.
+//! What the tests of the labs need: a PostgreSQL and a Redis of their own, and programs as processes that end with the
+//! test.
 //!
-//! The product does not use it. Does not start stores itself.
+//! Each function panics where it fails: its caller is a test. Knows none of the services: requests and data are theirs.
+//! The product does not use it.
 
-use std::net::TcpListener;
-use std::process;
-use std::sync::atomic::{AtomicU32, Ordering};
+#![expect(
+    clippy::missing_panics_doc,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a test fails by a panic, as the text above says, and waits by the system's clock"
+)]
 
-/// Ports below those that systems give to outgoing connections: Linux begins at 32768, macOS at 49152.
-const FIRST: u16 = 15_000;
-const COUNT: u16 = 15_000;
+mod copy;
+mod port;
+mod postgres;
+mod process;
+mod redis;
 
-/// A port of 127.0.0.1 that is free now, and that no outgoing connection takes before a store listens on it. Each call in
-/// a process returns another one.
-///
-/// # Panics
-///
-/// When all of these ports are in use.
-pub fn free_port() -> u16 {
-    static CALLS: AtomicU32 = AtomicU32::new(0);
-    let mut ports = (0..COUNT).map(|_| candidate(process::id(), CALLS.fetch_add(1, Ordering::Relaxed)));
-    let free = ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
-    free.unwrap_or_else(|| panic!("each of {COUNT} ports from {FIRST} on is in use"))
-}
+use std::time::Duration;
 
-/// The port of a call. Processes that run at the same time begin at different ports.
-fn candidate(process: u32, call: u32) -> u16 {
-    let offset = process.wrapping_mul(97).wrapping_add(call) % u32::from(COUNT);
-    FIRST + offset as u16
-}
+pub use copy::Filled;
+pub use port::free_port;
+pub use postgres::{Cluster, Frozen};
+pub use process::{Listening, Running, children, fail, listen, signal, succeed};
+pub use redis::Redis;
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Time limit of every wait in the tests.
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-    #[test]
-    fn no_port_is_one_that_an_outgoing_connection_can_get() {
-        for process in [0, 1, 4_711, u32::MAX] {
-            for call in [0, 1, 14_999, u32::MAX] {
-                assert!((FIRST..32_768).contains(&candidate(process, call)));
-            }
+/// Time between two looks at something that is waited for.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Waits until a condition holds; `what` says in the panic what was waited for.
+pub async fn wait(what: &str, condition: impl AsyncFn() -> bool) {
+    let trying = async {
+        while !condition().await {
+            tokio::time::sleep(PAUSE).await;
         }
-    }
-
-    #[test]
-    fn a_port_that_is_in_use_is_passed_over_and_none_comes_twice() {
-        let taken: Vec<TcpListener> =
-            (0..20).map(|_| TcpListener::bind(("127.0.0.1", free_port())).unwrap()).collect();
-        let next = free_port();
-        assert!(taken.iter().all(|listener| listener.local_addr().unwrap().port() != next));
-    }
+    };
+    assert!(tokio::time::timeout(TIMEOUT, trying).await.is_ok(), "{what}: waited for {TIMEOUT:?}");
 }

@@ -1,15 +1,16 @@
 //! The service as a process with a database of its own, and a client.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
-use std::process::{ChildStdout, Command, Stdio};
+use std::io::BufReader;
+use std::process::{ChildStdout, Command};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 use tempfile::TempDir;
+use testbed::{Listening, Running};
 
-use crate::stores::{Running, Stores};
+use crate::stores::Stores;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_findings");
 
@@ -55,12 +56,18 @@ impl<'a> Service<'a> {
         let folder = TempDir::new().unwrap();
         let mut program = Command::new(PROGRAM);
         program.args(["serve", "--listen", "127.0.0.1:0", "--defect", defect]);
-        program.args(["--postgres", &stores.url(&database), "--redis", &stores.redis_url(), "--views"]);
+        program.args([
+            "--postgres",
+            &stores.cluster.url_of(&database),
+            "--redis",
+            &stores.redis.url(),
+            "--views",
+        ]);
         program.arg(folder.path().join("views.sqlite3"));
         program.stderr(File::create(folder.path().join("log")).unwrap());
         // Reading its output blocks.
-        let started = tokio::task::spawn_blocking(move || start(&mut program)).await.unwrap();
-        let (process, output, url) = started;
+        let started = tokio::task::spawn_blocking(move || testbed::listen(&mut program)).await.unwrap();
+        let Listening { process, url, output } = started;
         let client = reqwest::Client::new();
         Self { stores, database, url, process, folder, client, _output: output }
     }
@@ -93,13 +100,13 @@ impl<'a> Service<'a> {
 
     /// The number that a query returns.
     pub async fn number(&self, sql: &str) -> i64 {
-        self.stores.connect(&self.database).await.query_one(sql, &[]).await.unwrap().get(0)
+        self.stores.cluster.connect_to(&self.database).await.query_one(sql, &[]).await.unwrap().get(0)
     }
 
     /// The plan of a statement; `value` stands for its parameter.
     pub async fn plan(&self, sql: &str, value: &str) -> String {
         let explain = format!("EXPLAIN {}", sql.replace("$1", value));
-        let rows = self.stores.connect(&self.database).await.query(&explain, &[]).await.unwrap();
+        let rows = self.stores.cluster.connect_to(&self.database).await.query(&explain, &[]).await.unwrap();
         rows.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>().join("\n")
     }
 
@@ -123,20 +130,10 @@ impl<'a> Service<'a> {
 
     /// Its threads with this name.
     pub fn threads(&self, name: &str) -> usize {
-        let tasks = fs::read_dir(format!("/proc/{}/task", self.process.0.id())).unwrap();
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.process.id())).unwrap();
         let names = tasks.map(|task| fs::read_to_string(task.unwrap().path().join("comm")).unwrap());
         names.filter(|comm| comm.trim() == name).count()
     }
-}
-
-fn start(program: &mut Command) -> (Running, BufReader<ChildStdout>, String) {
-    let mut child = program.stdout(Stdio::piped()).spawn().unwrap();
-    let mut output = BufReader::new(child.stdout.take().unwrap());
-    let process = Running(child);
-    let mut line = String::new();
-    output.read_line(&mut line).unwrap();
-    let url = line.trim().strip_prefix("listening on ").expect("the address is printed").to_owned();
-    (process, output, url)
 }
 
 /// Sends a request and reads the whole response.

@@ -4,7 +4,8 @@ use findings::defect::Defect;
 use findings::jobs::{BATCH, NEXT_CASES, due};
 
 use crate::fixture::Service;
-use crate::stores::{Stores, wait};
+use crate::stores::Stores;
+use testbed::wait;
 
 const CLAIM: &str = "/jobs/claim?ms=0";
 
@@ -36,7 +37,7 @@ async fn a_claim_waits_for_the_row_of_another_one_only_without_skip_locked() {
     let stores = Stores::seeded().await;
     for (defect, waits) in [("none", false), ("no-skip-locked", true)] {
         let service = Service::with(&stores, defect).await;
-        let mut other = stores.connect(&service.database).await;
+        let mut other = stores.cluster.connect_to(&service.database).await;
         let transaction = other.transaction().await.unwrap();
         let taken: i64 = transaction.query_one(due(Defect::None), &[]).await.unwrap().get(0);
         let claiming = service.post(CLAIM);

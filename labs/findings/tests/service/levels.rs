@@ -17,7 +17,7 @@ async fn redis_reads_one_field_and_one_total_only_without_the_defects() {
         ("long-script", "/prices", "get", 10_000),
     ] {
         let service = Service::with(&stores, defect).await;
-        stores.redis::<()>(&["CONFIG", "RESETSTAT"]).await;
+        stores.redis.command::<()>(&["CONFIG", "RESETSTAT"]).await;
         let body = service.get(path).await.body;
         assert_eq!(body, if command == "get" { total.to_string() } else { level.clone() }, "{defect} {path}");
         assert_eq!(stores.redis_calls(command).await, calls, "{defect} {path}");

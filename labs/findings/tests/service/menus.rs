@@ -3,7 +3,8 @@
 use findings::menus::{PRICES, SEARCH};
 
 use crate::fixture::Service;
-use crate::stores::{Stores, wait};
+use crate::stores::Stores;
+use testbed::wait;
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
@@ -30,7 +31,7 @@ async fn all_requests_compute_the_best_sellers_when_they_expired_only_with_the_d
     for (defect, is_stampede) in [("none", false), ("cache-stampede", true)] {
         let service = Service::with(&stores, defect).await;
         if !is_stampede {
-            let exists = async || stores.redis::<i64>(&["EXISTS", "top"]).await == 1;
+            let exists = async || stores.redis.command::<i64>(&["EXISTS", "top"]).await == 1;
             wait("the best sellers are computed ahead", exists).await;
         }
         let before = service.logged("FROM order_lines");
@@ -53,7 +54,7 @@ async fn redis_gets_one_cheap_command_per_request_only_without_the_defects() {
         ("unrolled-mget", "/prices/9900", "get", PRICES as u64),
     ] {
         let service = Service::with(&stores, defect).await;
-        stores.redis::<()>(&["CONFIG", "RESETSTAT"]).await;
+        stores.redis.command::<()>(&["CONFIG", "RESETSTAT"]).await;
         let response = service.get(path).await;
         assert_eq!(stores.redis_calls(command).await, calls, "{defect} {path}");
         // Both get the same: four sessions, and the prices of 9,900 to 10,099, which are of 10,000 products.
@@ -68,13 +69,13 @@ async fn values_are_small_and_stay_in_redis_only_without_the_defects() {
     let stores = Stores::seeded().await;
     let healthy = Service::healthy(&stores).await;
     let page = healthy.get("/catalog/42").await;
-    assert_eq!((page.body.len(), stores.redis::<u64>(&["STRLEN", "catalog"]).await), (20_000, 0));
+    assert_eq!((page.body.len(), stores.redis.command::<u64>(&["STRLEN", "catalog"]).await), (20_000, 0));
     assert_eq!(healthy.get("/thumbnails/7").await.status, 200);
     assert_eq!(stores.redis_figure("evicted_keys").await, 0);
 
     let defect = Service::with(&stores, "large-value").await;
     assert_eq!(defect.get("/catalog/42").await.body, page.body);
-    assert_eq!(stores.redis::<u64>(&["STRLEN", "catalog"]).await, 2_000_000);
+    assert_eq!(stores.redis.command::<u64>(&["STRLEN", "catalog"]).await, 2_000_000);
 
     // Last, because the limit of memory stays.
     let _defect = Service::with(&stores, "evictions").await;

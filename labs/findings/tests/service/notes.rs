@@ -6,7 +6,8 @@ use reqwest::Method;
 use tokio::time::Instant;
 
 use crate::fixture::Service;
-use crate::stores::{Stores, wait};
+use crate::stores::Stores;
+use testbed::wait;
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
@@ -20,7 +21,7 @@ async fn a_note_costs_a_connection_a_log_and_the_clients_connection_only_with_th
     ] {
         let service = Service::with(&stores, defect).await;
         // Their computation takes a connection, so that a request at the same time opens another one.
-        let is_computed = async || stores.redis::<i64>(&["EXISTS", "top"]).await == 1;
+        let is_computed = async || stores.redis.command::<i64>(&["EXISTS", "top"]).await == 1;
         wait("the best sellers are computed", is_computed).await;
         service.get("/notes/9").await;
         let (before, lines_before) = (service.logged("connection authorized"), service.lines());

@@ -3,7 +3,8 @@
 use findings::office::BATCH;
 
 use crate::fixture::Service;
-use crate::stores::{Stores, wait};
+use crate::stores::Stores;
+use testbed::wait;
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]

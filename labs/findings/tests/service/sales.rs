@@ -1,7 +1,8 @@
 //! The defects of the sales.
 
 use crate::fixture::Service;
-use crate::stores::{Stores, wait};
+use crate::stores::Stores;
+use testbed::wait;
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
@@ -24,20 +25,20 @@ async fn a_payment_waits_for_the_lock_of_another_order_only_with_the_defect() {
     let stores = Stores::seeded().await;
     for (defect, waits) in [("none", false), ("global-lock", true)] {
         let service = Service::with(&stores, defect).await;
-        stores.redis::<()>(&["SET", "lock:payments", "another order"]).await;
-        stores.redis::<()>(&["CONFIG", "RESETSTAT"]).await;
+        stores.redis.command::<()>(&["SET", "lock:payments", "another order"]).await;
+        stores.redis.command::<()>(&["CONFIG", "RESETSTAT"]).await;
         let releasing = async {
             let tries = if waits { 3 } else { 1 };
             wait("the lock is asked for", async || stores.redis_calls("set").await >= tries).await;
             if waits {
-                stores.redis::<()>(&["DEL", "lock:payments"]).await;
+                stores.redis.command::<()>(&["DEL", "lock:payments"]).await;
             }
         };
         let (paid, ()) = tokio::join!(service.post("/payments/7"), releasing);
         assert_eq!(paid.status, 201);
         // The healthy shop did not touch the lock of the other order, and both gave back their own.
-        assert_eq!(stores.redis::<i64>(&["EXISTS", "lock:payments"]).await == 0, waits, "{defect}");
-        assert_eq!(stores.redis::<i64>(&["EXISTS", "lock:7"]).await, 0);
+        assert_eq!(stores.redis.command::<i64>(&["EXISTS", "lock:payments"]).await == 0, waits, "{defect}");
+        assert_eq!(stores.redis.command::<i64>(&["EXISTS", "lock:7"]).await, 0);
     }
 }
 

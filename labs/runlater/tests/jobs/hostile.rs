@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::cluster::{Cluster, TEST_TIMEOUT};
+use crate::cluster;
 use crate::world::{KEY, Node, send};
+use testbed::{Cluster, TIMEOUT};
 
 const FAR: &str = "0 0 1 1 *";
 
@@ -35,7 +36,7 @@ async fn stored(cluster: &Cluster, node: &Node, path: &str) -> (i64, i64, i64, S
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn malformed_bodies_are_refused_on_every_route_that_takes_one() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let (node, path, routes) = with_task(&cluster, &["--body-limit", "16384"]).await;
     let before = stored(&cluster, &node, &path).await;
     for (method, route) in routes {
@@ -99,7 +100,7 @@ fn bodies() -> Vec<Vec<u8>> {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn invalid_fields_are_refused_by_name_on_every_route() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let (node, path, routes) = with_task(&cluster, &[]).await;
     let before = stored(&cluster, &node, &path).await;
     for (method, route) in routes {
@@ -215,7 +216,7 @@ fn times() -> Vec<Value> {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn invalid_keys_are_refused_before_anything_else() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let (node, path, _) = with_task(&cluster, &[]).await;
     let before = stored(&cluster, &node, &path).await;
     let (id, secret) = KEY.split_once('.').unwrap();
@@ -250,7 +251,7 @@ async fn invalid_keys_are_refused_before_anything_else() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn malformed_ids_parameters_paths_and_methods_are_refused() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let (node, ..) = with_task(&cluster, &[]).await;
     for (path, status, code) in [
         ("/api/v1/tasks/1", 404, "not_found"),
@@ -289,7 +290,7 @@ async fn malformed_ids_parameters_paths_and_methods_are_refused() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_malformed_idempotency_key_is_refused_and_its_request_not_executed() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let (node, path, routes) = with_task(&cluster, &[]).await;
     let before = stored(&cluster, &node, &path).await;
     for (method, route) in routes {
@@ -307,7 +308,7 @@ async fn a_malformed_idempotency_key_is_refused_and_its_request_not_executed() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn broken_http_is_refused_and_a_missing_body_stores_nothing() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let (node, path, _) = with_task(&cluster, &[]).await;
     let before = stored(&cluster, &node, &path).await;
     let head = format!(
@@ -342,7 +343,7 @@ async fn broken_http_is_refused_and_a_missing_body_stores_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_body_that_stalls_is_refused_in_time() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &[]).await;
     let address = node.url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -352,7 +353,7 @@ async fn a_body_that_stalls_is_refused_in_time() {
     );
     stream.write_all(begun.as_bytes()).await.unwrap();
     let mut answer = [0; 12];
-    let reading = tokio::time::timeout(TEST_TIMEOUT, stream.read_exact(&mut answer));
+    let reading = tokio::time::timeout(TIMEOUT, stream.read_exact(&mut answer));
     reading.await.expect("it is answered").unwrap();
     assert_eq!(std::str::from_utf8(&answer).unwrap(), "HTTP/1.1 408");
 }

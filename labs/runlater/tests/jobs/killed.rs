@@ -13,9 +13,10 @@ use reqwest::Client;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::cluster::Cluster;
+use crate::cluster;
 use crate::receiver::Counter;
 use crate::world::{KEY, Node, seed};
+use testbed::Cluster;
 
 const CALLERS: usize = 16;
 const FLAGS: [&str; 8] = ["--beat-ms", "200", "--lease-ms", "2000", "--poll-ms", "100", "--grace", "5"];
@@ -90,7 +91,7 @@ async fn after_any_kill_every_acknowledged_job_is_done_and_none_early() {
 }
 
 async fn trial(jobs: usize, pace: &Pace) {
-    let mut cluster = Cluster::start_quiet();
+    let mut cluster = cluster::quiet();
     seed(&cluster, 0).await;
     let target = Counter::start(Duration::from_millis(20)).await;
     let mut desk = Some(Node::open(&cluster, &FLAGS).await);

@@ -3,9 +3,10 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::cluster::{Cluster, wait};
+use crate::cluster;
 use crate::receiver::Receiver;
 use crate::world::{Node, send};
+use testbed::wait;
 
 const NOTIFICATIONS: &str = "/api/v1/notifications";
 /// A task that runs when it is triggered.
@@ -33,7 +34,7 @@ async fn run(node: &Node, task: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_failure_is_notified_once_and_so_is_the_recovery() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &["--callback-wait-ms", "1"]).await;
     let target = Receiver::start(&[500, 500, 200, 200, 500]).await;
     let receiver = Receiver::start(&[]).await;
@@ -64,7 +65,7 @@ async fn a_failure_is_notified_once_and_so_is_the_recovery() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_failure_is_notified_after_the_last_attempt_unless_muted_or_turned_off() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &["--retry-unit-ms", "1"]).await;
     let target = Receiver::start(&[500; 20]).await;
     let receiver = Receiver::start(&[]).await;
@@ -93,7 +94,7 @@ async fn a_failure_is_notified_after_the_last_attempt_unless_muted_or_turned_off
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn invalid_settings_are_refused_and_change_nothing() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &["--body-limit", "16384"]).await;
     let settings = json!({"notification_webhook_url": "https://a.example/b", "notify_on_recovery": false});
     let before = node.put(NOTIFICATIONS, &settings).await.data();

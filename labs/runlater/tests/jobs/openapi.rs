@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::cluster::{Cluster, TEST_TIMEOUT};
+use crate::cluster;
 use crate::world::{Node, Response, send};
+use testbed::TIMEOUT;
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 /// Responses that do not end by themselves.
@@ -25,7 +26,7 @@ fn the_document_has_every_route_and_no_other() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn every_response_matches_the_document() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &[]).await;
     let document = node.get("/openapi.json").await.json();
     // A task far in the future: it does not run during the test.
@@ -83,7 +84,7 @@ async fn every_response_matches_the_document() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn responses_to_bad_keys_and_parameters_match_the_document() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &[]).await;
     let document = node.get("/openapi.json").await.json();
     let client = reqwest::Client::new();
@@ -103,7 +104,7 @@ async fn responses_to_bad_keys_and_parameters_match_the_document() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn events_match_the_document() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &[]).await;
     let document = node.get("/openapi.json").await.json();
     let mut stream = node.request(Method::GET, "/api/v1/events").send().await.unwrap();
@@ -112,7 +113,7 @@ async fn events_match_the_document() {
     let made = node.create(&json!({"url": "http://127.0.0.1:9/", "delay": "1d"})).await;
     let mut text = String::new();
     while !text.contains("\"created\"") {
-        let chunk = tokio::time::timeout(TEST_TIMEOUT, stream.chunk()).await.expect("in time");
+        let chunk = tokio::time::timeout(TIMEOUT, stream.chunk()).await.expect("in time");
         text += std::str::from_utf8(&chunk.unwrap().expect("the stream goes on")).unwrap();
     }
     let data = text.lines().find_map(|line| line.strip_prefix("data:")).unwrap();

@@ -5,19 +5,20 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::json;
 
-use crate::cluster::{Cluster, signal, wait};
+use crate::cluster;
 use crate::receiver::Stub;
 use crate::world::{KEY, Node, fail, seed, succeed};
+use testbed::{signal, wait};
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn without_postgres_it_is_alive_and_not_ready_and_refuses_with_503() {
-    let mut cluster = Cluster::start();
+    let mut cluster = cluster::empty();
     for path in ["two_inserts", "group"] {
         let node = Node::seeded(&cluster, &["--create-path", path]).await;
         assert_eq!(node.get("/ready").await.status, 200);
         node.get("/api/v1/tasks").await;
-        cluster.die();
+        cluster.stop_immediately();
         wait("not ready", async || node.get("/ready").await.status == 503).await;
         assert_eq!(node.get("/health").await.status, 200);
         let task = json!({"url": "http://127.0.0.1:9/"});
@@ -38,7 +39,7 @@ async fn without_postgres_it_is_alive_and_not_ready_and_refuses_with_503() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_stop_finishes_calls_in_progress_and_starts_no_others() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for flags in [
         &["--max-workers", "4"][..],
         &["--max-workers", "4", "--claim-query", "single", "--store-result", "each"],
@@ -47,7 +48,7 @@ async fn a_stop_finishes_calls_in_progress_and_starts_no_others() {
         let mut node = Node::seeded(&cluster, flags).await;
         join_all((0..12).map(|_| node.call(&stub.url))).await;
         wait("calls are under way", async || stub.count("open").await >= 1).await;
-        signal(node.process.0.id(), "TERM");
+        signal(node.process.id(), "TERM");
         let ended = tokio::task::spawn_blocking(move || node.process.0.wait().unwrap());
         let ended = tokio::time::timeout(Duration::from_secs(30), ended).await.unwrap().unwrap();
         assert!(ended.success());
@@ -67,12 +68,12 @@ async fn a_stop_finishes_calls_in_progress_and_starts_no_others() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_stop_gives_back_executions_that_exceed_the_grace_period() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let stub = Stub::start(&["--delay", "600s"]);
     let mut node = Node::seeded(&cluster, &["--grace", "0"]).await;
     node.call(&stub.url).await;
     wait("the call is under way", async || stub.count("open").await == 1).await;
-    signal(node.process.0.id(), "TERM");
+    signal(node.process.id(), "TERM");
     let ended = tokio::task::spawn_blocking(move || node.process.0.wait().unwrap());
     tokio::time::timeout(Duration::from_secs(30), ended).await.unwrap().unwrap();
     assert_eq!(cluster.number("SELECT count(*) FROM executions WHERE status = 'pending'").await, 1);
@@ -81,7 +82,7 @@ async fn a_stop_gives_back_executions_that_exceed_the_grace_period() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn startup_errors_come_with_a_hint_and_without_the_password() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     cluster.connect().await;
     let url = cluster.url();
     let secret = url.replace("postgres@", "postgres:geheim@").replace("/postgres", "/missing");
@@ -109,7 +110,7 @@ async fn startup_errors_come_with_a_hint_and_without_the_password() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_schema_is_migrated_once_however_many_start_at_a_time() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     cluster.connect().await;
     let nodes = join_all((0..4).map(|_| Node::open(&cluster, &[]))).await;
     assert_eq!(cluster.number("SELECT count(*) FROM schema_migrations").await, 2, "a row for each step");
@@ -120,7 +121,7 @@ async fn a_schema_is_migrated_once_however_many_start_at_a_time() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn metrics_report_requests_by_route_backlog_and_lags() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     seed(&cluster, 5).await;
     let desk = Node::open(&cluster, &["--role", "api"]).await;
     for _ in 0..3 {
@@ -152,7 +153,7 @@ async fn metrics_report_requests_by_route_backlog_and_lags() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn old_executions_and_keys_are_deleted_by_the_tier_of_their_organization() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     seed(&cluster, 6).await;
     cluster
         .execute(

@@ -1,9 +1,7 @@
 //! Targets of the service under test: the stub as a process, and receivers that record messages.
 
 use std::collections::HashMap;
-use std::io::BufReader;
 use std::net::SocketAddr;
-use std::process::ChildStdout;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,22 +9,22 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use serde_json::Value;
 
-use crate::cluster::Running;
 use crate::world::spawn;
+use testbed::Listening;
 
 /// The stub.
 pub struct Stub {
     pub url: String,
     /// Killed when dropped.
-    _process: (Running, BufReader<ChildStdout>),
+    _process: Listening,
 }
 
 impl Stub {
     /// Starts it without a delay, with these flags.
     pub fn start(flags: &[&str]) -> Self {
         let fixed = ["target", "--listen", "127.0.0.1:0", "--delay", "0ms", "--log-level", "error"];
-        let (process, url, output) = spawn(&[&fixed[..], flags].concat());
-        Self { url, _process: (process, output) }
+        let process = spawn(&[&fixed[..], flags].concat());
+        Self { url: process.url.clone(), _process: process }
     }
 
     /// Its counts.

@@ -4,16 +4,17 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::cluster::{Cluster, signal, wait};
+use crate::cluster;
 use crate::receiver::Stub;
 use crate::world::{Node, seed};
+use testbed::{Cluster, signal, wait};
 
 const LEASE: [&str; 4] = ["--beat-ms", "50", "--lease-ms", "1000"];
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn executions_of_a_killed_worker_are_done_by_another() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     seed(&cluster, 0).await;
     let api_node = Node::open(&cluster, &["--role", "api"]).await;
     let stub = Stub::start(&["--delay", "3s"]);
@@ -44,7 +45,7 @@ async fn executions_of_killed_nodes_are_restarted_by_the_others() {
     let asked = std::env::var("RUNLATER_KILLS").ok().map(|kills| kills.parse::<usize>().expect("a number"));
     let kills = asked.unwrap_or(1);
     let lease: &[&str] = if asked.is_some() { &[] } else { &LEASE };
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     seed(&cluster, 0).await;
     let api_node = Node::open(&cluster, &["--role", "api"]).await;
     let stub = Stub::start(&["--delay", if asked.is_some() { "5s" } else { "2s" }]);
@@ -92,21 +93,21 @@ async fn restart_waits_after_kill(cluster: &Cluster, mut node: Node) -> Vec<i64>
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn the_result_of_a_worker_presumed_dead_is_refused() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     seed(&cluster, 0).await;
     let api_node = Node::open(&cluster, &["--role", "api"]).await;
     let stub = Stub::start(&["--delay", "3s"]);
     let zombie = Node::open(&cluster, &[&["--role", "worker"], &LEASE[..]].concat()).await;
     let task = api_node.create(&json!({"url": stub.url})).await;
     wait("it calls", async || stub.count("calls").await == 1).await;
-    signal(zombie.process.0.id(), "STOP");
+    signal(zombie.process.id(), "STOP");
     let heir = Node::open(&cluster, &[&["--role", "worker"], &LEASE[..]].concat()).await;
     wait("another one does it", async || stub.count("answered").await == 2).await;
     let done = "SELECT count(*) FROM executions WHERE status = 'success'";
     wait("its result is written", async || cluster.number(done).await == 1).await;
     let written = "SELECT (extract(epoch FROM finished_at) * 1000000)::bigint FROM executions";
     let at = cluster.number(written).await;
-    signal(zombie.process.0.id(), "CONT");
+    signal(zombie.process.id(), "CONT");
     wait("the late result is refused", async || zombie.figure("runlater_results_refused_total").await == 1)
         .await;
     assert_eq!(cluster.number(written).await, at, "the result of the heir stays");
@@ -123,7 +124,7 @@ async fn the_result_of_a_worker_presumed_dead_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn rescue_reassigns_after_a_lease_or_fails_executions_older_than_five_minutes() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for (value, status) in [("age_5min", "failed"), ("lease", "running")] {
         let flags = ["--rescue", value, "--cleaner-ms", "20", "--beat-ms", "20", "--lease-ms", "5000"];
         let node = Node::seeded(&cluster, &flags).await;
@@ -156,7 +157,7 @@ async fn rescue_reassigns_after_a_lease_or_fails_executions_older_than_five_minu
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn an_execution_that_a_node_holds_without_knowing_is_freed_when_a_claim_fails() {
-    let mut cluster = Cluster::start();
+    let mut cluster = cluster::empty();
     let node = Node::seeded(&cluster, &[&LEASE[..], &["--poll-ms", "10"]].concat()).await;
     let stub = Stub::start(&[]);
     node.call(&stub.url).await;
@@ -168,7 +169,7 @@ async fn an_execution_that_a_node_holds_without_knowing_is_freed_when_a_claim_fa
              SELECT gen_random_uuid(), t.id, now(), 'running', n.id, 1, now() FROM tasks t, nodes n",
         )
         .await;
-    cluster.die();
+    cluster.stop_immediately();
     wait("it is noticed", async || node.get("/ready").await.status == 503).await;
     cluster.restart();
     wait("it is executed", async || stub.count("calls").await == 2).await;

@@ -6,9 +6,10 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::cluster::{Cluster, wait};
+use crate::cluster;
 use crate::receiver::{Receiver, Stub};
 use crate::world::{KEY, Node, seed, send};
+use testbed::wait;
 
 fn micros(value: &Value) -> i128 {
     let time: jiff::Timestamp = value.as_str().unwrap_or_else(|| panic!("no time: {value}")).parse().unwrap();
@@ -25,7 +26,7 @@ async fn ended(node: &Node, task: &str) -> Vec<Value> {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_task_is_called_once_as_specified_and_its_result_is_shown() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &[]).await;
     let receiver = Receiver::start(&[]).await;
     let task = json!({"url": format!("{}/hook?a=1", receiver.url), "method": "post", "body": "hello",
@@ -63,7 +64,7 @@ async fn a_task_is_called_once_as_specified_and_its_result_is_shown() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_delayed_task_is_not_called_before_its_time() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &[]).await;
     let stub = Stub::start(&[]);
     let soon = node.create(&json!({"url": stub.url, "delay": 1})).await;
@@ -79,7 +80,7 @@ async fn a_delayed_task_is_not_called_before_its_time() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn failures_are_retried_after_growing_waits_until_the_last_attempt() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &[]).await;
     let stub = Stub::start(&[]);
     let task = node.create(&json!({"url": format!("{}/?status=500", stub.url), "retry_attempts": 3})).await;
@@ -105,7 +106,7 @@ async fn failures_are_retried_after_growing_waits_until_the_last_attempt() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_target_that_responds_429_sets_the_time_of_the_retry() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &[]).await;
     let stub = Stub::start(&[]);
     let url = format!("{}/?status=429&retry_after=7", stub.url);
@@ -120,7 +121,7 @@ async fn a_target_that_responds_429_sets_the_time_of_the_retry() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_call_that_times_out_or_cannot_connect_fails_with_a_reason() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &[]).await;
     let stub = Stub::start(&["--delay", "60s"]);
     let slow = json!({"url": stub.url, "timeout_ms": 1000, "retry_attempts": 1});
@@ -136,7 +137,7 @@ async fn a_call_that_times_out_or_cannot_connect_fails_with_a_reason() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn tasks_of_a_queue_run_one_at_a_time_and_others_do_not_wait() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let first = Node::seeded(&cluster, &[]).await;
     // The queue is one for all nodes.
     let second = Node::open(&cluster, &["--role", "worker"]).await;
@@ -155,7 +156,7 @@ async fn tasks_of_a_queue_run_one_at_a_time_and_others_do_not_wait() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_queue_waits_for_retries_and_keeps_its_order() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &[]).await;
     let receiver = Receiver::start(&[500]).await;
     let first = node.create(&json!({"url": receiver.url, "queue": "q", "body": "first"})).await;
@@ -176,7 +177,7 @@ async fn a_queue_waits_for_retries_and_keeps_its_order() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_request_with_an_idempotency_key_is_executed_once_with_the_same_response() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &[]).await;
     let stub = Stub::start(&[]);
     let task = json!({"url": stub.url});
@@ -205,7 +206,7 @@ async fn a_request_with_an_idempotency_key_is_executed_once_with_the_same_respon
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn an_idempotent_request_is_executed_once_even_when_sent_ten_times_in_parallel() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &["--role", "api"]).await;
     let task = node.create(&json!({"url": "http://127.0.0.1:9/", "delay": "1d"})).await;
     let path = format!("/api/v1/tasks/{}", task["task_id"].as_str().unwrap());
@@ -239,7 +240,7 @@ async fn an_idempotent_request_is_executed_once_even_when_sent_ten_times_in_para
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_replayed_request_gets_its_first_response_after_its_due_time_has_passed() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &["--role", "api"]).await;
     // Five minutes ago is the earliest accepted time.
     let at = jiff::Timestamp::now() - jiff::SignedDuration::from_secs(297);
@@ -256,7 +257,7 @@ async fn a_replayed_request_gets_its_first_response_after_its_due_time_has_passe
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn queued_and_unqueued_tasks_do_not_starve_each_other() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let stub = Stub::start(&["--delay", "20ms"]);
     for query in ["batch", "single"] {
         let desk = Node::seeded(&cluster, &["--role", "api"]).await;
@@ -282,7 +283,7 @@ async fn queued_and_unqueued_tasks_do_not_starve_each_other() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn recurring_tasks_are_scheduled_in_time_when_many_are_due_together() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     seed(&cluster, 0).await;
     cluster
         .execute(
@@ -301,7 +302,7 @@ async fn recurring_tasks_are_scheduled_in_time_when_many_are_due_together() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_callback_is_signed_and_retried_until_it_arrives() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &["--callback-wait-ms", "1"]).await;
     let (stub, receiver) = (Stub::start(&["--body", "done"]), Receiver::start(&[500, 503]).await);
     let task = node.create(&json!({"url": stub.url, "callback_url": receiver.url})).await;
@@ -328,7 +329,7 @@ async fn a_callback_is_signed_and_retried_until_it_arrives() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_recurring_task_runs_once_at_each_time_with_any_number_of_nodes() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let fast = ["--scheduler-ms", "20", "--poll-ms", "20"];
     let node = Node::seeded(&cluster, &fast).await;
     let others = join_all((0..2).map(|_| Node::open(&cluster, &fast))).await;
@@ -356,7 +357,7 @@ async fn a_recurring_task_runs_once_at_each_time_with_any_number_of_nodes() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn tasks_can_be_changed_triggered_stopped_and_deleted_and_belong_to_one_organization() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &[]).await;
     let stub = Stub::start(&[]);
     let task = node.create(&json!({"url": stub.url, "delay": "1h", "queue": "a"})).await;
@@ -405,7 +406,7 @@ async fn tasks_can_be_changed_triggered_stopped_and_deleted_and_belong_to_one_or
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_wrong_key_gives_no_access() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &[]).await;
     let client = reqwest::Client::new();
     let (id, _) = KEY.split_once('.').unwrap();
@@ -431,7 +432,7 @@ async fn a_wrong_key_gives_no_access() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_list_has_pages_and_reports_whether_more_follow_even_at_its_limit() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     seed(&cluster, 101).await;
     let node = Node::open(&cluster, &["--role", "api"]).await;
     let page = async |query: &str| {
@@ -451,15 +452,14 @@ async fn a_list_has_pages_and_reports_whether_more_follow_even_at_its_limit() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_watcher_gets_events_of_tasks_and_executions() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &[]).await;
     let stub = Stub::start(&[]);
     let mut watching = node.request(Method::GET, "/api/v1/events").send().await.unwrap();
     let task = node.call(&stub.url).await;
     let mut told = String::new();
     while !(told.contains("\"created\"") && told.contains("\"success\"") && told.contains(&task)) {
-        let chunk =
-            tokio::time::timeout(crate::cluster::TEST_TIMEOUT, watching.chunk()).await.expect("in time");
+        let chunk = tokio::time::timeout(testbed::TIMEOUT, watching.chunk()).await.expect("in time");
         told += std::str::from_utf8(&chunk.unwrap().expect("the stream goes on")).unwrap();
     }
     assert!(told.contains("event: events\n"), "{told}");

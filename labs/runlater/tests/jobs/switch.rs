@@ -3,9 +3,10 @@
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::cluster::{Cluster, wait};
+use crate::cluster;
 use crate::receiver::Stub;
 use crate::world::{Node, seed};
+use testbed::{Cluster, wait};
 
 const SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'runlater' \
                         AND wait_event_type = 'Lock'";
@@ -14,7 +15,7 @@ const API: [&str; 2] = ["--role", "api"];
 
 /// Logged statements that contain all of these words.
 fn having(cluster: &Cluster, words: &[&str]) -> usize {
-    cluster.statements().iter().filter(|line| words.iter().all(|word| line.contains(word))).count()
+    cluster.statements("runlater").iter().filter(|line| words.iter().all(|word| line.contains(word))).count()
 }
 
 /// Runs tasks in parallel to their end.
@@ -27,7 +28,7 @@ async fn run(node: &Node, task: &Value, count: usize) {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn list_query_finds_the_same_order_with_every_value() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     seed(&cluster, 30).await;
     let mut lists = Vec::new();
     for (value, words, not) in [
@@ -39,7 +40,7 @@ async fn list_query_finds_the_same_order_with_every_value() {
         let node = Node::open(&cluster, &[&API[..], &["--list-query", value]].concat()).await;
         let before = having(&cluster, words);
         lists.push(node.get("/api/v1/tasks?limit=20").await.data());
-        let sql = cluster.statements();
+        let sql = cluster.statements("runlater");
         // The scheduler of this node reads tasks as well.
         let list = sql.iter().rfind(|line| words.iter().all(|word| line.contains(word))).unwrap();
         assert_eq!(having(&cluster, words), before + 1, "{value}");
@@ -51,7 +52,7 @@ async fn list_query_finds_the_same_order_with_every_value() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn list_index_serves_the_order_of_the_list_only_if_it_matches() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     seed(&cluster, 3000).await;
     for (value, indexes, serves) in
         [("none", 0, false), ("org_last_asc", 1, false), ("org_last_desc", 1, true)]
@@ -72,7 +73,7 @@ async fn list_index_serves_the_order_of_the_list_only_if_it_matches() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn list_total_counts_all_tasks_or_reads_one_more() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     seed(&cluster, 7).await;
     for (value, total, counts) in [("count", json!(7), 1), ("has_more", Value::Null, 0)] {
         let node = Node::open(&cluster, &[&API[..], &["--list-total", value]].concat()).await;
@@ -86,7 +87,7 @@ async fn list_total_counts_all_tasks_or_reads_one_more() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn apikey_touch_records_every_use_or_one_per_five_minutes() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for cache in ["off", "on"] {
         for (value, touches) in [("always", 5), ("debounce_300s", 1)] {
             let flags = ["--apikey-touch", value, "--key-cache", cache];
@@ -104,7 +105,7 @@ async fn apikey_touch_records_every_use_or_one_per_five_minutes() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn key_cache_looks_a_key_up_once_and_drops_it_soon_after_its_deletion() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for (value, lookups) in [("off", 5), ("on", 1)] {
         let node = Node::seeded(&cluster, &[&API[..], &["--key-cache", value]].concat()).await;
         for _ in 0..5 {
@@ -121,7 +122,7 @@ async fn key_cache_looks_a_key_up_once_and_drops_it_soon_after_its_deletion() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn month_counter_and_last_exec_write_update_rows_at_once_or_buffered_without_loss() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let stub = Stub::start(&[]);
     let task = json!({"url": stub.url});
     let rows =
@@ -152,7 +153,7 @@ async fn month_counter_and_last_exec_write_update_rows_at_once_or_buffered_witho
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn worker_refetch_and_claim_preload_set_how_often_a_job_is_loaded() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let stub = Stub::start(&[]);
     for query in ["single", "batch"] {
         for (refetch, preload, loads) in
@@ -171,7 +172,7 @@ async fn worker_refetch_and_claim_preload_set_how_often_a_job_is_loaded() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn claim_query_claims_one_from_three_tables_one_from_one_table_or_a_batch() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let stub = Stub::start(&[]);
     for (value, joins) in [("join_sort", true), ("single", false), ("batch", false)] {
         seed(&cluster, 0).await;
@@ -192,7 +193,7 @@ async fn claim_query_claims_one_from_three_tables_one_from_one_table_or_a_batch(
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn create_path_writes_a_task_in_four_statements_in_two_or_in_a_batch() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for (value, statements, lookups) in [("dns_update", 12, 12), ("two_inserts", 12, 0), ("group", 11, 0)] {
         let flags = ["--create-path", value, "--batch-gap-ms", "200"];
         let node = Node::seeded(&cluster, &[&API[..], &flags].concat()).await;
@@ -221,7 +222,7 @@ async fn create_path_writes_a_task_in_four_statements_in_two_or_in_a_batch() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn due_is_the_next_whole_second_or_now() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for (value, is_whole) in [("next_second", true), ("now", false)] {
         let node = Node::seeded(&cluster, &[&API[..], &["--due", value]].concat()).await;
         let mut whole = 0;
@@ -236,7 +237,7 @@ async fn due_is_the_next_whole_second_or_now() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn db_pool_bounds_connections_and_pool_error_sets_the_status_of_the_rest() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for (size, error, status, code) in
         [("2", "503", 503, "service_unavailable"), ("5", "500", 500, "internal_error")]
     {
@@ -271,7 +272,7 @@ async fn db_pool_bounds_connections_and_pool_error_sets_the_status_of_the_rest()
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn tasks_pk_index_and_spare_indexes_create_and_drop_indexes() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let stub = Stub::start(&[]);
     let primary = "SELECT count(*) FROM pg_indexes WHERE indexname = 'tasks_default_pkey'";
     let all = "SELECT count(*) FROM pg_indexes WHERE tablename IN ('tasks_default', 'executions_default')";
@@ -289,7 +290,7 @@ async fn tasks_pk_index_and_spare_indexes_create_and_drop_indexes() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn http_client_opens_a_connection_for_each_call_25_or_as_many_as_there_are_calls() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for (value, at_most, open_max) in [("per_call", 90, 45), ("pool_25", 25, 25), ("pool", 45, 45)] {
         let stub = Stub::start(&["--delay", "300ms"]);
         let node = Node::seeded(&cluster, &["--http-client", value, "--max-workers", "45"]).await;
@@ -313,7 +314,7 @@ async fn run_more(node: &Node, url: &str, all: u64) {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn max_workers_bounds_calls_and_workers_sets_how_their_number_is_chosen() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for query in ["single", "batch"] {
         for (value, workers) in [("managed", 1), ("fixed", 3)] {
             let stub = Stub::start(&["--delay", "20ms"]);
@@ -331,7 +332,7 @@ async fn max_workers_bounds_calls_and_workers_sets_how_their_number_is_chosen() 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn worker_pause_delays_a_workers_next_job() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let stub = Stub::start(&[]);
     for query in ["single", "batch"] {
         let flags = ["--claim-query", query, "--max-workers", "1", "--worker-pause-ms", "300"];
@@ -346,7 +347,7 @@ async fn worker_pause_delays_a_workers_next_job() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn store_result_writes_results_one_by_one_or_in_batches() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let stub = Stub::start(&["--delay", "200ms"]);
     for value in ["each", "group"] {
         let node = Node::seeded(&cluster, &["--store-result", value, "--batch-gap-ms", "300"]).await;
@@ -359,7 +360,7 @@ async fn store_result_writes_results_one_by_one_or_in_batches() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn wake_wakes_the_workers_of_the_node_of_all_nodes_or_none() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let stub = Stub::start(&[]);
     // Workers that poll only once a minute.
     let slow = ["--poll-ms", "60000", "--beat-ms", "60000", "--lease-ms", "600000"];
@@ -397,7 +398,7 @@ async fn wake_wakes_the_workers_of_the_node_of_all_nodes_or_none() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn rate_limit_refuses_excess_requests_and_reports_when_to_retry() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let node = Node::seeded(&cluster, &["--rate-limit-hour", "3"]).await;
     for _ in 0..3 {
         assert_eq!(node.get("/api/v1/tasks").await.status, 200);

@@ -9,8 +9,8 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::cluster::wait;
 use crate::world::{Response, fail, send, spawn};
+use testbed::{Listening, wait};
 
 const ONE: &str = "018f0000-0000-7000-8000-000000000001";
 const OTHER: &str = "018f0000-0000-7000-8000-000000000002";
@@ -20,14 +20,14 @@ struct Stub {
     url: String,
     client: Client,
     /// Killed when dropped.
-    _process: (crate::cluster::Running, std::io::BufReader<std::process::ChildStdout>),
+    _process: Listening,
 }
 
 impl Stub {
     fn start(flags: &[&str]) -> Self {
         let fixed = ["target", "--listen", "127.0.0.1:0", "--delay", "0ms", "--log-level", "error"];
-        let (process, url, output) = spawn(&[&fixed[..], flags].concat());
-        Self { url, client: Client::new(), _process: (process, output) }
+        let process = spawn(&[&fixed[..], flags].concat());
+        Self { url: process.url.clone(), client: Client::new(), _process: process }
     }
 
     fn request(&self, path: &str) -> RequestBuilder {

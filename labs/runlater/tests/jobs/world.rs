@@ -1,12 +1,11 @@
 //! The service as a process, its clients and its targets.
 
-use std::io::{BufRead, BufReader};
-use std::process::{ChildStdout, Command, Stdio};
+use std::io::BufReader;
+use std::process::{ChildStdout, Command};
 
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
-
-use crate::cluster::{Cluster, Running};
+use testbed::{Cluster, Listening, Running};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_runlater");
 /// The key that the tests seed.
@@ -53,23 +52,19 @@ pub fn command(arguments: &[&str]) -> Command {
     program
 }
 
-/// Runs a command that must succeed; returns its stdout.
+/// Runs `runlater`, which must succeed; returns its stdout.
 pub fn succeed(arguments: &[&str]) -> String {
-    let output = command(arguments).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    testbed::succeed(&mut command(arguments))
 }
 
-/// Runs a command that must fail; returns its stderr.
+/// Runs `runlater`, which must fail; returns its stderr.
 pub fn fail(arguments: &[&str]) -> String {
-    let output = command(arguments).output().unwrap();
-    assert!(!output.status.success());
-    String::from_utf8(output.stderr).unwrap()
+    testbed::fail(&mut command(arguments))
 }
 
 /// Seeds one organization with [`KEY`] and tasks that have run.
 pub async fn seed(cluster: &Cluster, tasks: u32) {
-    cluster.connect().await;
+    cluster.ready().await;
     succeed(&[
         "seed",
         "--postgres",
@@ -83,14 +78,8 @@ pub async fn seed(cluster: &Cluster, tasks: u32) {
 }
 
 /// Starts a command that prints its address.
-pub fn spawn(arguments: &[&str]) -> (Running, String, BufReader<ChildStdout>) {
-    let mut child = command(arguments).stdout(Stdio::piped()).spawn().unwrap();
-    let mut output = BufReader::new(child.stdout.take().unwrap());
-    let process = Running(child);
-    let mut line = String::new();
-    output.read_line(&mut line).unwrap();
-    let url = line.trim().strip_prefix("listening on ").expect("the address is printed").to_owned();
-    (process, url, output)
+pub fn spawn(arguments: &[&str]) -> Listening {
+    testbed::listen(&mut command(arguments))
 }
 
 impl Node {
@@ -102,12 +91,11 @@ impl Node {
 
     /// Serves from a cluster without seeding.
     pub async fn open(cluster: &Cluster, flags: &[&str]) -> Self {
-        // PostgreSQL may still be coming up.
-        cluster.connect().await;
+        cluster.ready().await;
         let url = cluster.url();
         let fixed = ["serve", "--postgres", &url, "--listen", "127.0.0.1:0", "--log-level", "error"];
         let limits = ["--rate-limit-minute", "0", "--rate-limit-hour", "0"];
-        let (process, url, output) = spawn(&[&fixed[..], &limits, flags].concat());
+        let Listening { process, url, output } = spawn(&[&fixed[..], &limits, flags].concat());
         Self { process, url, client: reqwest::Client::new(), _output: output }
     }
 

@@ -1,6 +1,7 @@
 //! Repeating a request with the same key sells once.
 
-use crate::fixture::{Counts, Service, Stores, body, wait};
+use crate::fixture::{Counts, Service, Stores, body};
+use testbed::wait;
 
 const ROUTES: [&str; 4] =
     ["simple-redis-decrement", "complex-redis-decrement", "pg-reserve-ticket", "pg-decrement-ticket"];
@@ -8,9 +9,11 @@ const ROUTES: [&str; 4] =
 /// Sales of ticket `a` in the store of a route, of 100.
 async fn sold(stores: &Stores, route: &str) -> i64 {
     match route {
-        "pg-reserve-ticket" => stores.number("SELECT count(*) FROM ticket_units WHERE reserved").await,
+        "pg-reserve-ticket" => {
+            stores.cluster.number("SELECT count(*) FROM ticket_units WHERE reserved").await
+        }
         "pg-decrement-ticket" => {
-            100 - stores.number("SELECT stock::bigint FROM tickets WHERE id = 'a'").await
+            100 - stores.cluster.number("SELECT stock::bigint FROM tickets WHERE id = 'a'").await
         }
         _ => 100 - stores.counter("a").await,
     }

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
-use testbed::free_port;
 use tokio::task::JoinSet;
 
-use crate::fixture::{Service, Stores, body, wait};
+use crate::fixture::{Service, Stores, body};
+use testbed::{free_port, wait};
 
 const BUYERS: usize = 32;
 const FLAGS: [&str; 14] = [
@@ -175,12 +175,12 @@ async fn whatever_is_killed_nothing_is_sold_twice_and_nothing_acknowledged_is_lo
         wait_long(async || trial.done() * (kills + 1) >= (kill + 1) * attempts).await;
         match kill % 3 {
             0 => {
-                stores.kill_redis();
-                stores.restart_redis().await;
+                stores.redis.kill();
+                stores.redis.restart().await;
             }
             1 => {
-                stores.kill_postgres();
-                stores.restart_postgres().await;
+                stores.cluster.kill();
+                stores.cluster.restart();
             }
             _ => {
                 drop(service.take());
@@ -224,28 +224,30 @@ const STILL_SOLD: &str = "SELECT coalesce(sum(s.count), 0)::bigint FROM sales s 
 
 async fn audit(stores: &Stores, service: &Service, acknowledged: &Outcomes, each: i64) {
     wait("unpaid orders are released", async || {
-        stores.number("SELECT count(*) FROM orders WHERE state = 'open'").await == 0
+        stores.cluster.number("SELECT count(*) FROM orders WHERE state = 'open'").await == 0
     })
     .await;
-    let zero = async |what: &str, sql: &str| assert_eq!(stores.number(sql).await, 0, "{what}");
+    let zero = async |what: &str, sql: &str| assert_eq!(stores.cluster.number(sql).await, 0, "{what}");
     for id in ["a", "b"] {
-        let by_sales = stores.number(&format!("{STILL_SOLD} AND s.ticket_id = '{id}'")).await;
-        let by_counter =
-            stores.number(&format!("SELECT sold::bigint FROM counters WHERE ticket_id = '{id}'")).await;
+        let by_sales = stores.cluster.number(&format!("{STILL_SOLD} AND s.ticket_id = '{id}'")).await;
+        let by_counter = stores
+            .cluster
+            .number(&format!("SELECT sold::bigint FROM counters WHERE ticket_id = '{id}'"))
+            .await;
         assert_eq!(by_sales, by_counter, "sales and stock of {id}");
         assert!(by_sales <= each, "oversold: {by_sales} of {each} {id}");
         wait("the counter in Redis is right", async || stores.counter(id).await == each - by_counter).await;
     }
     // One sale per key, however often a request was repeated.
     let keys = |kind: &str| format!("SELECT count(*) FROM idempotency_keys WHERE request LIKE '{kind} %'");
-    let direct = stores.number("SELECT count(*) FROM sales WHERE order_id IS NULL").await;
-    assert_eq!(direct, stores.number(&keys("counters")).await, "a sale for each key");
-    let orders = stores.number("SELECT count(*) FROM orders").await;
-    assert_eq!(orders, stores.number(&keys("orders")).await, "an order for each key");
-    assert_eq!(orders, stores.number("SELECT count(*) FROM sales WHERE order_id IS NOT NULL").await);
+    let direct = stores.cluster.number("SELECT count(*) FROM sales WHERE order_id IS NULL").await;
+    assert_eq!(direct, stores.cluster.number(&keys("counters")).await, "a sale for each key");
+    let orders = stores.cluster.number("SELECT count(*) FROM orders").await;
+    assert_eq!(orders, stores.cluster.number(&keys("orders")).await, "an order for each key");
+    assert_eq!(orders, stores.cluster.number("SELECT count(*) FROM sales WHERE order_id IS NOT NULL").await);
     zero("orders with the same key", "SELECT count(*) - count(DISTINCT key) FROM orders").await;
-    let units = stores.number("SELECT count(*) FROM ticket_units WHERE reserved").await;
-    assert_eq!(units, stores.number(&keys("units")).await, "a unit for each key");
+    let units = stores.cluster.number("SELECT count(*) FROM ticket_units WHERE reserved").await;
+    assert_eq!(units, stores.cluster.number(&keys("units")).await, "a unit for each key");
     assert_none_lost(
         stores,
         "sold from Redis",
@@ -270,15 +272,19 @@ async fn audit(stores: &Stores, service: &Service, acknowledged: &Outcomes, each
         while service.order("redis-decrement", &[(id, 1)]).await.status == 200 {}
         while service.order("pg-reserve-ticket", &[(id, 1)]).await.status == 200 {}
     }
-    assert_eq!(stores.number(STILL_SOLD).await, 2 * each, "all tickets of Redis");
-    assert_eq!(stores.number("SELECT count(*) FROM ticket_units WHERE NOT reserved").await, 0, "all units");
+    assert_eq!(stores.cluster.number(STILL_SOLD).await, 2 * each, "all tickets of Redis");
+    assert_eq!(
+        stores.cluster.number("SELECT count(*) FROM ticket_units WHERE NOT reserved").await,
+        0,
+        "all units"
+    );
 }
 
 /// Asserts that `sql` finds everything that was acknowledged.
 async fn assert_none_lost(stores: &Stores, what: &str, sql: &str, acknowledged: &[String]) {
     assert!(!acknowledged.is_empty(), "{what}: the trial tried none");
     let sql = format!("SELECT count(*) FROM unnest($1::text[]) AS told WHERE told NOT IN ({sql})");
-    let client = stores.connect().await;
+    let client = stores.cluster.connect().await;
     let lost: i64 = client.query_one(&sql, &[&acknowledged]).await.unwrap().get(0);
     assert_eq!(lost, 0, "{what}: acknowledged and lost");
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::fixture::{Service, Stores, signal, wait};
+use crate::fixture::{Service, Stores};
+use testbed::{signal, wait};
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
@@ -13,7 +14,7 @@ async fn ready_names_the_store_that_is_down_and_sales_resume_when_it_is_back() {
     let mut stores = Stores::seeded(10, 5).await;
     let service = Service::open(&stores, &[]);
     assert_eq!(service.get("ready").await.status, 200);
-    stores.kill_redis();
+    stores.redis.kill();
     wait("not ready", async || service.get("ready").await.status == 503).await;
     assert_eq!(service.get("ready").await.body, "Redis does not answer");
     assert_eq!(service.get("health").await.status, 200);
@@ -25,11 +26,11 @@ async fn ready_names_the_store_that_is_down_and_sales_resume_when_it_is_back() {
         "the other store still sells"
     );
 
-    stores.restart_redis().await;
+    stores.redis.restart().await;
     wait("ready", async || service.get("ready").await.status == 200).await;
     let response = service.order("complex-redis-decrement", &[("a", 1)]).await;
     assert_eq!(response.status, 503, "Redis lost its counters, so nothing may be sold: {response:?}");
-    let _: String = stores.ask_redis(&["SET", "ticket:a", "1"]).await.unwrap();
+    stores.redis.command::<()>(&["SET", "ticket:a", "1"]).await;
     assert_eq!(service.order("complex-redis-decrement", &[("a", 1)]).await.status, 200);
     assert_eq!(service.order("complex-redis-decrement", &[("a", 1)]).await.status, 409);
 }
@@ -40,14 +41,14 @@ async fn a_shutdown_finishes_the_open_order() {
     let stores = Stores::seeded(10, 0).await;
     let mut service = Service::open(&stores, &[]);
     // Another transaction locks the row, so the order waits.
-    let mut blocking_client = stores.connect().await;
+    let mut blocking_client = stores.cluster.connect().await;
     let blocking_transaction = blocking_client.transaction().await.unwrap();
     blocking_transaction.execute("UPDATE tickets SET stock = stock - 1 WHERE id = 'a'", &[]).await.unwrap();
-    let process = service.process.0.id();
+    let process = service.process.id();
     let url = service.url.clone();
     let (response, ()) = tokio::join!(service.order("pg-decrement-ticket", &[("a", 1)]), async {
         let waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-        wait("the order waits", async || stores.number(waits).await == 1).await;
+        wait("the order waits", async || stores.cluster.number(waits).await == 1).await;
         signal(process, "TERM");
         wait("no new buyers", async || reqwest::get(format!("{url}/health")).await.is_err()).await;
         blocking_transaction.commit().await.unwrap();
@@ -56,7 +57,7 @@ async fn a_shutdown_finishes_the_open_order() {
     let ended = tokio::task::spawn_blocking(move || service.process.0.wait().unwrap());
     let ended = tokio::time::timeout(Duration::from_secs(30), ended).await.unwrap().unwrap();
     assert!(ended.success());
-    assert_eq!(stores.number("SELECT stock::bigint FROM tickets WHERE id = 'a'").await, 8);
+    assert_eq!(stores.cluster.number("SELECT stock::bigint FROM tickets WHERE id = 'a'").await, 8);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,17 +74,18 @@ async fn startup_errors_have_a_hint_and_do_not_show_the_password() {
         error.contains("error: ") && error.contains("hint: start PostgreSQL, then make tickets"),
         "{error}"
     );
-    let secret = stores.postgres.replace("postgres@", "postgres:geheim@").replace("/postgres", "/missing");
+    let secret =
+        stores.cluster.url().replace("postgres@", "postgres:geheim@").replace("/postgres", "/missing");
     let error = stderr("serve", &["--listen", "127.0.0.1:0", "--postgres", &secret]);
     assert!(error.contains("error: ") && !error.contains("geheim"), "{error}");
-    let secret = format!("{}?password=geheim", stores.postgres.replace("/postgres", "/missing"));
+    let secret = format!("{}?password=geheim", stores.cluster.url().replace("/postgres", "/missing"));
     let error = stderr("serve", &["--listen", "127.0.0.1:0", "--postgres", &secret]);
     assert!(error.contains("error: ") && !error.contains("geheim"), "{error}");
     stores.seed(&["--units-per-ticket", "1"]);
     let error = stderr("seed", &["--units-per-ticket", "1"]);
     assert!(error.contains("holds tickets already") && error.contains("hint: --replace"), "{error}");
     stores.seed(&["--units-per-ticket", "2", "--replace"]);
-    assert_eq!(stores.number("SELECT count(*) FROM ticket_units").await, 20);
+    assert_eq!(stores.cluster.number("SELECT count(*) FROM ticket_units").await, 20);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let error = stderr("serve", &["--listen", &taken.local_addr().unwrap().to_string()]);
     assert!(error.contains("cannot listen on"), "{error}");
@@ -94,13 +96,13 @@ async fn startup_errors_have_a_hint_and_do_not_show_the_password() {
 async fn a_seed_in_the_middle_of_a_sale_leaves_only_the_units_that_are_not_sold() {
     let stores = Stores::empty().await;
     stores.seed(&["--tickets", "2", "--units-per-ticket", "10", "--units-sold", "7"]);
-    assert_eq!(stores.number("SELECT count(*) FROM ticket_units WHERE reserved").await, 14);
+    assert_eq!(stores.cluster.number("SELECT count(*) FROM ticket_units WHERE reserved").await, 14);
     let service = Service::open(&stores, &[]);
     assert_eq!(service.order("pg-reserve-ticket", &[("a", 3), ("b", 2)]).await.status, 200);
     assert_eq!(service.order("pg-reserve-ticket", &[("b", 2)]).await.status, 409);
-    assert_eq!(stores.number("SELECT count(*) FROM ticket_units WHERE NOT reserved").await, 1);
+    assert_eq!(stores.cluster.number("SELECT count(*) FROM ticket_units WHERE NOT reserved").await, 1);
     stores.seed(&["--tickets", "1", "--units-per-ticket", "10", "--units-sold", "11", "--replace"]);
-    assert_eq!(stores.number("SELECT count(*) FROM ticket_units WHERE NOT reserved").await, 0);
+    assert_eq!(stores.cluster.number("SELECT count(*) FROM ticket_units WHERE NOT reserved").await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -111,6 +113,7 @@ async fn no_hint_about_tables_of_another_version_deletes_sales() {
     assert_eq!(service.order("redis-decrement", &[("a", 2)]).await.status, 200);
     drop(service);
     stores
+        .cluster
         .connect()
         .await
         .batch_execute("ALTER TABLE stock_epoch RENAME TO epoch_of_another_version")
@@ -121,7 +124,7 @@ async fn no_hint_about_tables_of_another_version_deletes_sales() {
     assert!(!output.status.success());
     assert!(error.contains("error: ") && error.contains("hint: "), "{error}");
     assert!(!error.contains("seed") && !error.contains("replace"), "{error}");
-    assert_eq!(stores.number("SELECT count(*) FROM sales").await, 1);
+    assert_eq!(stores.cluster.number("SELECT count(*) FROM sales").await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

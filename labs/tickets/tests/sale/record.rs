@@ -1,6 +1,7 @@
 //! Sales from Redis are recorded in PostgreSQL, and the record is authoritative.
 
-use crate::fixture::{Counts, Service, Stores, body, wait};
+use crate::fixture::{Counts, Service, Stores, body};
+use testbed::wait;
 
 const SOLD: &str = "SELECT coalesce(sum(count), 0)::bigint FROM sales";
 const EACH: [&str; 2] = ["--record", "each"];
@@ -14,9 +15,9 @@ async fn every_sale_is_recorded_and_a_redis_that_restarts_empty_sells_the_rest()
         let mut stores = Stores::seeded(10, 0).await;
         let service = Service::open(&stores, flags);
         assert_eq!(service.order("redis-decrement", &[("a", 3), ("b", 1)]).await.status, 200);
-        assert_eq!((stores.number(SOLD).await, stores.counter("a").await), (4, 7), "{flags:?}");
-        stores.kill_redis();
-        stores.restart_redis().await;
+        assert_eq!((stores.cluster.number(SOLD).await, stores.counter("a").await), (4, 7), "{flags:?}");
+        stores.redis.kill();
+        stores.redis.restart().await;
         let counts = service.send_concurrently("redis-decrement", vec![body(&[("a", 2)]); 20]).await;
         let counts = Counts { failed: 0, ..counts };
         // Requests that were open when the connection broke get status 503.
@@ -26,7 +27,7 @@ async fn every_sale_is_recorded_and_a_redis_that_restarts_empty_sells_the_rest()
         }
         assert_eq!(sold, 3, "7 are left for orders of 2: {flags:?}");
         assert_eq!(service.order("redis-decrement", &[("a", 1)]).await.status, 200);
-        assert_eq!((stores.number(SOLD).await, stores.counter("a").await), (11, 0));
+        assert_eq!((stores.cluster.number(SOLD).await, stores.counter("a").await), (11, 0));
     }
 }
 
@@ -36,11 +37,11 @@ async fn a_counter_that_is_too_high_sells_nothing_and_is_corrected() {
     let stores = Stores::seeded(5, 0).await;
     let service = Service::open(&stores, &GROUPED);
     assert_eq!(service.order("redis-decrement", &[("a", 5)]).await.status, 200);
-    let _: String = stores.ask_redis(&["SET", "ticket:a", "100"]).await.unwrap();
+    stores.redis.command::<()>(&["SET", "ticket:a", "100"]).await;
     let response = service.order("redis-decrement", &[("a", 1)]).await;
     assert_eq!((response.status, response.code().as_str()), (409, "not_enough_left"));
     wait("the counter is right", async || stores.counter("a").await == 0).await;
-    assert_eq!(stores.number(SOLD).await, 5);
+    assert_eq!(stores.cluster.number(SOLD).await, 5);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -50,7 +51,7 @@ async fn with_a_record_even_the_unchecked_script_does_not_oversell() {
     let service = Service::open(&stores, &[&GROUPED[..], &["--redis-script", "simple"]].concat());
     let counts = service.send_concurrently("redis-decrement", vec![body(&[("a", 2)]); 30]).await;
     assert_eq!(counts, Counts { sold: 2, refused: 28, failed: 0 });
-    assert_eq!(stores.number(SOLD).await, 4);
+    assert_eq!(stores.cluster.number(SOLD).await, 4);
     wait("the counter is right", async || stores.counter("a").await == 1).await;
 }
 
@@ -61,7 +62,7 @@ async fn tickets_that_a_killed_service_took_and_did_not_sell_are_back_after_its_
         let stores = Stores::seeded(10, 0).await;
         let service = Service::open(&stores, flags);
         // The record is locked, so taken tickets stay unrecorded.
-        let mut blocking_client = stores.connect().await;
+        let mut blocking_client = stores.cluster.connect().await;
         let blocking_transaction = blocking_client.transaction().await.unwrap();
         blocking_transaction.batch_execute("SELECT * FROM stock_epoch FOR UPDATE").await.unwrap();
         let url = format!("{}/redis-decrement", service.url);
@@ -74,7 +75,7 @@ async fn tickets_that_a_killed_service_took_and_did_not_sell_are_back_after_its_
         assert!(buyer.await.unwrap().is_err(), "nobody was told that it was sold");
         blocking_transaction.commit().await.unwrap();
         let service = Service::open(&stores, flags);
-        assert_eq!((stores.number(SOLD).await, stores.counter("a").await), (0, 10), "{flags:?}");
+        assert_eq!((stores.cluster.number(SOLD).await, stores.counter("a").await), (0, 10), "{flags:?}");
         assert_eq!(service.order("redis-decrement", &[("a", 10)]).await.status, 200);
     }
 }
@@ -86,13 +87,13 @@ async fn without_postgres_nothing_is_sold_and_nothing_is_lost() {
         let mut stores = Stores::seeded(10, 0).await;
         let service = Service::open(&stores, flags);
         assert_eq!(service.order("redis-decrement", &[("a", 1)]).await.status, 200);
-        stores.kill_postgres();
+        stores.cluster.kill();
         let response = service.order("redis-decrement", &[("a", 1)]).await;
         assert_eq!((response.status, response.code().as_str()), (503, "store_unavailable"), "{flags:?}");
-        stores.restart_postgres().await;
+        stores.cluster.restart();
         wait("sales go on", async || service.order("redis-decrement", &[("a", 1)]).await.status == 200).await;
         wait("what was not sold is back", async || stores.counter("a").await == 8).await;
-        assert_eq!(stores.number(SOLD).await, 2);
+        assert_eq!(stores.cluster.number(SOLD).await, 2);
         assert_eq!(service.order("redis-decrement", &[("a", 8)]).await.status, 200);
     }
 }
@@ -129,7 +130,7 @@ async fn services_on_the_same_stores_share_the_stock_while_one_restarts_repeated
         sold += 1;
     }
     assert_eq!(sold, 300, "each told buyer has one: {counts:?}");
-    assert_eq!(stores.number(SOLD).await, 300);
+    assert_eq!(stores.cluster.number(SOLD).await, 300);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -152,11 +153,11 @@ async fn orders_on_counters_are_paid_cancelled_or_expire_and_released_tickets_re
         assert_eq!(service.delete(&format!("orders/{cancelled}")).await.field("state"), "released");
         assert_eq!(stores.counter("a").await, 2, "once");
     }
-    let client = stores.connect().await;
+    let client = stores.cluster.connect().await;
     client.batch_execute("UPDATE orders SET expires_at = now() - interval '1 second'").await.unwrap();
     wait("the tickets are on sale", async || stores.counter("a").await == 4).await;
     assert_eq!(service.get(&format!("orders/{unpaid}")).await.field("state"), "released");
-    assert_eq!(stores.number("SELECT sum(sold)::bigint FROM counters").await, 3);
+    assert_eq!(stores.cluster.number("SELECT sum(sold)::bigint FROM counters").await, 3);
     assert_eq!(service.order("orders", &[("a", 4)]).await.status, 201);
 }
 

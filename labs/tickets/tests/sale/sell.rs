@@ -16,10 +16,10 @@ async fn an_order_is_taken_from_the_store_it_was_sent_to() {
         assert_eq!((response.status, response.body.as_str()), (200, "Success"), "{route}");
     }
     assert_eq!((stores.counter("a").await, stores.counter("b").await), (96, 94));
-    assert_eq!(stores.number(&format!("{RESERVED} AND ticket_id = 'a'")).await, 2);
-    assert_eq!(stores.number(&format!("{RESERVED} AND ticket_id = 'b'")).await, 3);
-    assert_eq!(stores.number(RESERVED).await, 5);
-    assert_eq!(stores.number("SELECT stock::bigint FROM tickets WHERE id = 'b'").await, 97);
+    assert_eq!(stores.cluster.number(&format!("{RESERVED} AND ticket_id = 'a'")).await, 2);
+    assert_eq!(stores.cluster.number(&format!("{RESERVED} AND ticket_id = 'b'")).await, 3);
+    assert_eq!(stores.cluster.number(RESERVED).await, 5);
+    assert_eq!(stores.cluster.number("SELECT stock::bigint FROM tickets WHERE id = 'b'").await, 97);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -59,16 +59,20 @@ async fn units_are_never_sold_twice() {
         assert_eq!(first.failed, 0);
         assert!(first.refused >= 170, "60 of a are enough for 30 orders, not for {first:?}");
         let units = |id: &str| format!("{RESERVED} AND ticket_id = '{id}'");
-        assert_eq!(stores.number(&units("a")).await, 2 * first.sold, "{flags:?}");
-        assert_eq!(stores.number(&units("b")).await, first.sold, "a refused order leaves nothing reserved");
+        assert_eq!(stores.cluster.number(&units("a")).await, 2 * first.sold, "{flags:?}");
+        assert_eq!(
+            stores.cluster.number(&units("b")).await,
+            first.sold,
+            "a refused order leaves nothing reserved"
+        );
         // Orders skip units that others lock, so concurrent orders may leave some. Sequential orders sell out.
         let mut sold = first.sold;
         while service.order("pg-reserve-ticket", &[("a", 2), ("b", 1)]).await.status == 200 {
             sold += 1;
         }
         assert_eq!(sold, 30);
-        assert_eq!(stores.number(&units("a")).await, 60);
-        assert_eq!(stores.number(&units("b")).await, 30);
+        assert_eq!(stores.cluster.number(&units("a")).await, 60);
+        assert_eq!(stores.cluster.number(&units("b")).await, 30);
     }
 }
 
@@ -82,8 +86,8 @@ async fn the_hot_row_sells_out_exactly_and_never_deadlocks() {
         .collect();
     let counts = service.send_concurrently("pg-decrement-ticket", orders).await;
     assert_eq!(counts, Counts { sold: 30, refused: 70, failed: 0 });
-    assert_eq!(stores.number("SELECT stock::bigint FROM tickets WHERE id = 'a'").await, 1);
-    assert_eq!(stores.number("SELECT stock::bigint FROM tickets WHERE id = 'b'").await, 31);
+    assert_eq!(stores.cluster.number("SELECT stock::bigint FROM tickets WHERE id = 'a'").await, 1);
+    assert_eq!(stores.cluster.number("SELECT stock::bigint FROM tickets WHERE id = 'b'").await, 31);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -112,7 +116,7 @@ async fn a_bad_order_is_refused_with_its_reason_and_takes_nothing() {
         assert_eq!(service.get(route).await.status, 405);
     }
     assert_eq!(stores.counter("a").await, 100);
-    assert_eq!(stores.number(RESERVED).await, 0);
-    assert_eq!(stores.number("SELECT sum(stock) FROM tickets").await, 300);
-    assert_eq!(stores.ask_redis::<i64>(&["DBSIZE"]).await.unwrap(), 3, "no counter came into being");
+    assert_eq!(stores.cluster.number(RESERVED).await, 0);
+    assert_eq!(stores.cluster.number("SELECT sum(stock) FROM tickets").await, 300);
+    assert_eq!(stores.redis.command::<i64>(&["DBSIZE"]).await, 3, "no counter came into being");
 }

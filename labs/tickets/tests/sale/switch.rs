@@ -1,6 +1,7 @@
 //! Each switch has its documented effect.
 
-use crate::fixture::{Counts, Service, Stores, body, wait};
+use crate::fixture::{Counts, Service, Stores, body};
+use testbed::wait;
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
@@ -29,16 +30,20 @@ async fn without_flags_units_are_found_by_their_index() {
     let stores = Stores::seeded(0, 20_000).await;
     let scans = "SELECT seq_scan FROM pg_stat_user_tables WHERE relname = 'ticket_units'";
     let service = Service::open(&stores, &[]);
-    let before = stores.number(scans).await;
+    let before = stores.cluster.number(scans).await;
     let counts = service.send_concurrently("pg-reserve-ticket", vec![body(&[("b", 2), ("c", 1)]); 50]).await;
     assert_eq!(counts, Counts { sold: 50, refused: 0, failed: 0 });
     // Connections report their statistics when they end, at the latest.
     drop(service);
     wait("the connections of the service", async || {
-        stores.number("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tickets'").await == 0
+        stores
+            .cluster
+            .number("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tickets'")
+            .await
+            == 0
     })
     .await;
-    assert_eq!(stores.number(scans).await - before, 0, "sequential scans");
+    assert_eq!(stores.cluster.number(scans).await - before, 0, "sequential scans");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -49,8 +54,12 @@ async fn unit_index_makes_and_drops_the_indexes() {
     for (value, on, partial) in [("on", 1, 0), ("partial", 0, 1), ("off", 0, 0)] {
         let service = Service::open(&stores, &["--unit-index", value]);
         assert_eq!(service.order("pg-reserve-ticket", &[("a", 1)]).await.status, 200);
-        assert_eq!(stores.number(&there("idx_ticket_units_on_ticket_id_and_reserved")).await, on, "{value}");
-        assert_eq!(stores.number(&there("idx_ticket_units_free")).await, partial, "{value}");
+        assert_eq!(
+            stores.cluster.number(&there("idx_ticket_units_on_ticket_id_and_reserved")).await,
+            on,
+            "{value}"
+        );
+        assert_eq!(stores.cluster.number(&there("idx_ticket_units_free")).await, partial, "{value}");
     }
 }
 
@@ -65,18 +74,21 @@ async fn seqscan_decides_how_units_are_found_in_a_small_table() {
             &stores,
             &["--unit-index", "on", "--seqscan", value, "--unit-statement", "one", "--unit-call", "each"],
         );
-        let before = stores.number(scans).await;
+        let before = stores.cluster.number(scans).await;
         for _ in 0..10 {
             assert_eq!(service.order("pg-reserve-ticket", &[("a", 1)]).await.status, 200);
         }
         // Connections report their statistics when they end, at the latest.
         drop(service);
         wait("the connections of the service", async || {
-            stores.number("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tickets'").await
+            stores
+                .cluster
+                .number("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tickets'")
+                .await
                 == 0
         })
         .await;
-        let read = stores.number(scans).await - before;
+        let read = stores.cluster.number(scans).await - before;
         assert_eq!(read >= 10, is_read_whole, "{value}: {read} scans");
         assert_eq!(read == 0, !is_read_whole, "{value}: {read} scans");
     }
@@ -107,12 +119,12 @@ async fn pool_max_bounds_the_connections_and_more_than_postgres_has_fails() {
         let service = Service::open(&stores, &["--pool-max", &pool_max.to_string()]);
         let counts = service.send_concurrently("pg-decrement-ticket", orders.clone()).await;
         assert_eq!(counts, Counts { sold: 100, refused: 0, failed: 0 });
-        assert_eq!(stores.number(connections).await, pool_max);
+        assert_eq!(stores.cluster.number(connections).await, pool_max);
     }
     // The cluster of the tests has 20 connections.
     let service = Service::open(&stores, &["--pool-max", "1000"]);
     // While the row is locked, each order needs a connection of its own.
-    let mut blocking_client = stores.connect().await;
+    let mut blocking_client = stores.cluster.connect().await;
     let blocking_transaction = blocking_client.transaction().await.unwrap();
     blocking_transaction.execute("UPDATE tickets SET stock = stock WHERE id = 'a'", &[]).await.unwrap();
     let (counts, ()) = tokio::join!(service.send_concurrently("pg-decrement-ticket", orders), async {
@@ -125,7 +137,10 @@ async fn pool_max_bounds_the_connections_and_more_than_postgres_has_fails() {
     });
     assert!(counts.failed > 0, "{counts:?}");
     drop(service);
-    assert_eq!(stores.number("SELECT stock::bigint FROM tickets WHERE id = 'a'").await, 800 - counts.sold);
+    assert_eq!(
+        stores.cluster.number("SELECT stock::bigint FROM tickets WHERE id = 'a'").await,
+        800 - counts.sold
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -134,12 +149,12 @@ async fn redis_call_decides_whether_waiting_orders_share_a_script_call() {
     let stores = Stores::seeded(1000, 0).await;
     for (value, is_each) in [("each", true), ("batch", false)] {
         let service = Service::open(&stores, &["--redis-call", value]);
-        let _: String = stores.ask_redis(&["CONFIG", "RESETSTAT"]).await.unwrap();
+        stores.redis.command::<()>(&["CONFIG", "RESETSTAT"]).await;
         // Redis pauses, so that orders wait.
-        let _: String = stores.ask_redis(&["CLIENT", "PAUSE", "500"]).await.unwrap();
+        stores.redis.command::<()>(&["CLIENT", "PAUSE", "500"]).await;
         let counts = service.send_concurrently("redis-decrement", vec![body(&[("a", 1)]); 50]).await;
         assert_eq!(counts, Counts { sold: 50, refused: 0, failed: 0 });
-        let stats: String = stores.ask_redis(&["INFO", "commandstats"]).await.unwrap();
+        let stats: String = stores.redis.command(&["INFO", "commandstats"]).await;
         let calls = stats.split_once("cmdstat_evalsha:calls=").unwrap().1.split(',').next().unwrap();
         let calls: u32 = calls.parse().unwrap();
         assert_eq!(calls == 50, is_each, "{value}: {calls} calls");
@@ -157,7 +172,7 @@ async fn record_decides_whether_sales_are_written_and_how_many_at_a_time() {
         // The counters are rebuilt from the record: tickets sold without one are on sale again.
         counter = if value == "each" { 1000 } else { counter };
         let service = Service::open(&stores, &["--redis-call", "each", "--record", value, "--pool-max", "8"]);
-        let mut blocking_client = stores.connect().await;
+        let mut blocking_client = stores.cluster.connect().await;
         let blocking_transaction = blocking_client.transaction().await.unwrap();
         blocking_transaction.batch_execute("SELECT * FROM stock_epoch FOR UPDATE").await.unwrap();
         let (counts, ()) =
@@ -171,7 +186,7 @@ async fn record_decides_whether_sales_are_written_and_how_many_at_a_time() {
         assert!(expected.contains(&(written - before)), "{value}: {} statements", written - before);
         before = written;
     }
-    assert_eq!(stores.number("SELECT sum(count)::bigint FROM sales").await, 100);
+    assert_eq!(stores.cluster.number("SELECT sum(count)::bigint FROM sales").await, 100);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -181,7 +196,7 @@ async fn order_stock_decides_which_tickets_an_order_holds() {
     for (value, units, counter) in [("units", 3, 10), ("counters", 3, 7)] {
         let service = Service::open(&stores, &["--record", "each", "--order-stock", value]);
         assert_eq!(service.order("orders", &[("a", 3)]).await.status, 201);
-        let reserved = stores.number("SELECT count(*) FROM ticket_units WHERE reserved").await;
+        let reserved = stores.cluster.number("SELECT count(*) FROM ticket_units WHERE reserved").await;
         assert_eq!((reserved, stores.counter("a").await), (units, counter), "{value}");
     }
 }
@@ -193,14 +208,14 @@ async fn unit_call_decides_whether_waiting_orders_share_a_transaction() {
     let mut before = 0;
     for (value, is_each) in [("each", true), ("batch", false)] {
         let service = Service::open(&stores, &["--unit-call", value, "--pool-max", "8"]);
-        let mut blocking_client = stores.connect().await;
+        let mut blocking_client = stores.cluster.connect().await;
         let blocking_transaction = blocking_client.transaction().await.unwrap();
         blocking_transaction.batch_execute("LOCK TABLE ticket_units IN EXCLUSIVE MODE").await.unwrap();
         let (counts, ()) = tokio::join!(
             service.send_concurrently("pg-reserve-ticket", vec![body(&[("a", 1)]); 50]),
             async {
                 let waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-                wait("an order waits", async || stores.number(waits).await >= 1).await;
+                wait("an order waits", async || stores.cluster.number(waits).await >= 1).await;
                 for _ in 0..50 {
                     assert_eq!(service.get("health").await.status, 200);
                 }
@@ -212,5 +227,5 @@ async fn unit_call_decides_whether_waiting_orders_share_a_transaction() {
         assert_eq!(marks - before == 50, is_each, "{value}: {} statements", marks - before);
         before = marks;
     }
-    assert_eq!(stores.number("SELECT count(*) FROM ticket_units WHERE reserved").await, 100);
+    assert_eq!(stores.cluster.number("SELECT count(*) FROM ticket_units WHERE reserved").await, 100);
 }

@@ -2,13 +2,14 @@
 
 use serde_json::json;
 
-use crate::cluster::{Cluster, wait};
+use crate::cluster;
 use crate::fixture::{Service, succeed};
+use testbed::wait;
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_todo_is_created_shown_done_and_deleted_with_every_handler_and_insert() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for handler in ["threadpool", "async_blocking", "async"] {
         for insert in ["steps", "one", "group"] {
             for cache in ["off", "on"] {
@@ -53,7 +54,7 @@ async fn run_lifecycle(service: &Service, flags: &str) {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn the_newest_come_first() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for cache in ["off", "on"] {
         let service = Service::open(&cluster, &["--list-cache", cache, "--list-limit", "3"]).await;
         for name in ["a", "b", "c", "d"] {
@@ -67,7 +68,7 @@ async fn the_newest_come_first() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_list_shows_every_write_acknowledged_before_its_request() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for insert in ["one", "group"] {
         let flags = ["--list-cache", "on", "--insert", insert, "--list-limit", "none"];
         let service = Service::open(&cluster, &flags).await;
@@ -88,7 +89,7 @@ async fn a_list_shows_every_write_acknowledged_before_its_request() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_cached_list_shows_writes_of_other_processes_and_of_people() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let (one, other) = (Service::open(&cluster, &[]).await, Service::open(&cluster, &[]).await);
     let id = one.create("by one").await;
     wait("the other one shows it", async || other.ids().await == [id]).await;
@@ -101,7 +102,7 @@ async fn a_cached_list_shows_writes_of_other_processes_and_of_people() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn concurrently_created_todos_each_get_their_own_response() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let service = Service::open(&cluster, &["--insert", "group"]).await;
     let asked = (0..200).map(async |number| {
         let name = format!("todo {number}");
@@ -120,7 +121,7 @@ async fn concurrently_created_todos_each_get_their_own_response() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_seed_has_the_published_size() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     cluster.connect().await;
     succeed(&["seed", "--postgres", &cluster.url(), "--rows", "1200"]);
     let service = Service::open(&cluster, &["--list-limit", "200"]).await;

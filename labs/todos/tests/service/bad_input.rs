@@ -6,13 +6,14 @@ use reqwest::Method;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::cluster::{Cluster, TIMEOUT};
+use crate::cluster;
 use crate::fixture::{Service, send};
+use testbed::TIMEOUT;
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn invalid_bodies_are_refused_on_every_route() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let service = Service::open(&cluster, &[]).await;
     let id = service.create("there").await;
     let before = service.get(&format!("/todos/{id}")).await.body;
@@ -80,7 +81,7 @@ fn bodies() -> Vec<Vec<u8>> {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn unknown_ids_paths_and_methods_are_refused() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let service = Service::open(&cluster, &[]).await;
     for (path, status, code) in [
         ("/todos/one", 400, "bad_id"),
@@ -108,7 +109,7 @@ async fn unknown_ids_paths_and_methods_are_refused() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn malformed_http_is_refused_and_an_incomplete_body_stores_nothing() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let service = Service::open(&cluster, &[]).await;
     let head = "POST /todos/ HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n";
     let long = "a".repeat(1_000_000);
@@ -139,7 +140,7 @@ async fn malformed_http_is_refused_and_an_incomplete_body_stores_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_stalled_body_is_refused_as_too_slow_and_stores_nothing() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let service = Service::open(&cluster, &[]).await;
     let head = "POST /todos/ HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n";
     let mut stream = TcpStream::connect(service.url.strip_prefix("http://").unwrap()).await.unwrap();

@@ -8,8 +8,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde_json::json;
 
-use crate::cluster::{Cluster, wait};
+use crate::cluster;
 use crate::fixture::Service;
+use testbed::{Cluster, wait};
 
 /// Acknowledged todos: ids and names.
 type Acknowledged = Arc<Mutex<Vec<(i64, String)>>>;
@@ -21,7 +22,7 @@ fn rounds() -> usize {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn acknowledged_todos_survive_when_the_service_is_killed() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let acknowledged = Acknowledged::default();
     for round in 0..rounds() {
         let insert = ["group", "one", "steps"][round % 3];
@@ -42,9 +43,9 @@ async fn acknowledged_todos_survive_when_the_service_is_killed() {
 async fn the_replica_has_every_acknowledged_todo_when_it_takes_over() {
     for round in 0..rounds().div_ceil(3) {
         for insert in ["group", "one"] {
-            let mut cluster = Cluster::start_synchronous();
+            let mut cluster = cluster::empty_synchronous();
             cluster.connect().await;
-            let replica = cluster.replica();
+            let replica = cluster::replica(&cluster);
             let flags = ["--insert", insert, "--commit", "on"];
             let mut service = Service::open_with(&cluster, &replica, &flags).await;
             let acknowledged = Acknowledged::default();

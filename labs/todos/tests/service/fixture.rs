@@ -1,12 +1,11 @@
 //! Test fixture: the service as a process, and a client.
 
-use std::io::{BufRead, BufReader};
-use std::process::{ChildStdout, Command, Stdio};
+use std::io::BufReader;
+use std::process::{ChildStdout, Command};
 
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
-
-use crate::cluster::{ChildProcess, Cluster};
+use testbed::{Cluster, Listening, Running};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_todos");
 /// For tests that make statements wait.
@@ -14,7 +13,7 @@ pub const LONG_TIMEOUT: [&str; 2] = ["--store-timeout-ms", "60000"];
 
 /// A running service.
 pub struct Service {
-    pub process: ChildProcess,
+    pub process: Running,
     pub url: String,
     client: reqwest::Client,
     /// Keeps the pipe open, so that the program can write to it.
@@ -52,25 +51,20 @@ pub fn command(arguments: &[&str]) -> Command {
     program
 }
 
-/// Runs a command that must succeed. Returns its stdout.
+/// Runs `todos`, which must succeed. Returns its stdout.
 pub fn succeed(arguments: &[&str]) -> String {
-    let output = command(arguments).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    testbed::succeed(&mut command(arguments))
 }
 
-/// Runs a command that must fail. Returns its stderr.
+/// Runs `todos`, which must fail. Returns its stderr.
 pub fn fail(arguments: &[&str]) -> String {
-    let output = command(arguments).output().unwrap();
-    assert!(!output.status.success());
-    String::from_utf8(output.stderr).unwrap()
+    testbed::fail(&mut command(arguments))
 }
 
 impl Service {
     /// Starts the service on a cluster, which can be empty.
     pub async fn open(cluster: &Cluster, flags: &[&str]) -> Self {
-        // PostgreSQL may still be coming up.
-        cluster.connect().await;
+        cluster.ready().await;
         let mut program = command(&["serve", "--postgres", &cluster.url(), "--listen", "127.0.0.1:0"]);
         program.args(["--log-level", "error"]).args(flags);
         // Reading its output blocks, and tests start several services concurrently.
@@ -78,18 +72,13 @@ impl Service {
     }
 
     fn start(program: &mut Command) -> Self {
-        let mut child = program.stdout(Stdio::piped()).spawn().unwrap();
-        let mut output = BufReader::new(child.stdout.take().unwrap());
-        let process = ChildProcess(child);
-        let mut line = String::new();
-        output.read_line(&mut line).unwrap();
-        let url = line.trim().strip_prefix("listening on ").expect("the address is printed").to_owned();
+        let Listening { process, url, output } = testbed::listen(program);
         Self { process, url, client: reqwest::Client::new(), _output: output }
     }
 
     /// Starts the service on a cluster, with reads from its replica.
     pub async fn open_with(cluster: &Cluster, replica: &Cluster, flags: &[&str]) -> Self {
-        replica.connect().await;
+        replica.ready().await;
         let url = replica.url();
         Self::open(cluster, &[&["--replica", &url, "--replica-reads", "on"], flags].concat()).await
     }

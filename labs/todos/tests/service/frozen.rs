@@ -4,8 +4,9 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::cluster::{Cluster, signal, wait};
+use crate::cluster;
 use crate::fixture::Service;
+use testbed::{Cluster, signal, wait};
 
 /// Idle sessions of services, which hold no locks.
 const IDLE: &str = "FROM pg_stat_activity WHERE application_name = 'todos' AND wait_event = 'ClientRead'";
@@ -48,7 +49,7 @@ async fn wait_until_cached(service: &Service) {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn group_commit_continues_without_a_stalled_session_and_the_list_shows_its_late_write() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let service = Service::open(&cluster, &["--insert", "group", "--store-timeout-ms", "500"]).await;
     let create = async || service.post(&json!({"name": "tea"})).await.status == 200;
     wait("there is a session", create).await;
@@ -74,7 +75,7 @@ async fn group_commit_continues_without_a_stalled_session_and_the_list_shows_its
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_write_without_a_connection_does_not_clear_the_cached_list() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let service = Service::open(&cluster, &["--pool-max", "1", "--store-timeout-ms", "2000"]).await;
     let id = service.create("tea").await;
     let frozen = Frozen::sessions(&cluster).await;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::cluster::Cluster;
+use crate::cluster;
 use crate::fixture::{Response, Service, send};
 
 const METHODS: [&str; 5] = ["get", "post", "put", "delete", "patch"];
@@ -23,7 +23,7 @@ fn the_document_has_every_route_and_no_other() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn every_response_matches_the_document() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let service = Service::open(&cluster, &[]).await;
     let document = service.get("/openapi.json").await.json();
     let id = service.create("there").await;

@@ -2,13 +2,14 @@
 
 use serde_json::json;
 
-use crate::cluster::{Cluster, TIMEOUT, signal, wait};
+use crate::cluster;
 use crate::fixture::{LONG_TIMEOUT, Service, command, fail, send, succeed};
+use testbed::{TIMEOUT, signal, wait};
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn without_postgres_it_is_healthy_not_ready_and_refuses_with_503() {
-    let mut cluster = Cluster::start();
+    let mut cluster = cluster::empty();
     let service = Service::open(&cluster, &[]).await;
     assert_eq!((service.get("/ready").await.status, service.get("/").await.body.as_str()), (200, "OK"));
     cluster.stop_immediately();
@@ -28,14 +29,14 @@ async fn without_postgres_it_is_healthy_not_ready_and_refuses_with_503() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_shutdown_finishes_the_write_in_progress() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for flags in [["--insert", "group"], ["--handler", "threadpool"]] {
         let mut service =
             Service::open(&cluster, &[&flags[..], &LONG_TIMEOUT, &["--grace", "60"]].concat()).await;
         let mut blocking_client = cluster.connect().await;
         let blocking_transaction = blocking_client.transaction().await.unwrap();
         blocking_transaction.batch_execute("LOCK TABLE todos").await.unwrap();
-        let (process, url) = (service.process.0.id(), service.url.clone());
+        let (process, url) = (service.process.id(), service.url.clone());
         let stopping = async {
             let waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
             wait("the write waits", async || cluster.number(waits).await == 1).await;
@@ -54,7 +55,7 @@ async fn a_shutdown_finishes_the_write_in_progress() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn startup_errors_have_a_hint_and_do_not_show_the_password() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     cluster.connect().await;
     let url = cluster.url();
     let secret = url.replace("postgres@", "postgres:geheim@").replace("/postgres", "/missing");
@@ -79,7 +80,7 @@ async fn startup_errors_have_a_hint_and_do_not_show_the_password() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_schema_is_migrated_once_by_concurrent_starts() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let opened = futures_util::future::join_all((0..4).map(|_| Service::open(&cluster, &[]))).await;
     assert_eq!(cluster.number("SELECT count(*) FROM schema_migrations").await, 2);
     for service in &opened {
@@ -91,7 +92,7 @@ async fn a_schema_is_migrated_once_by_concurrent_starts() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn processes_that_start_concurrently_create_the_rows_once_and_all_serve() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     cluster.connect().await;
     succeed(&["migrate", "--postgres", &cluster.url()]);
     // The lock blocks the creation of rows, and in the second round, without rows, of the trigger.
@@ -126,7 +127,7 @@ fn help_does_not_show_a_password_of_the_environment() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn metrics_count_responses_by_route_not_by_path() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let service = Service::open(&cluster, &[]).await;
     for id in 1..=20 {
         service.get(&format!("/todos/{id}")).await;
@@ -141,7 +142,7 @@ async fn metrics_count_responses_by_route_not_by_path() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_browser_gets_the_page_which_loads_nothing_from_other_sites() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let service = Service::open(&cluster, &[]).await;
     let page = send(service.request(reqwest::Method::GET, "/").header("accept", "text/html,*/*")).await;
     assert!(page.status == 200 && page.body.starts_with("<!doctype html>"), "{page:?}");

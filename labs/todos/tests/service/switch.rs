@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use crate::cluster::{Cluster, wait};
+use crate::cluster;
 use crate::fixture::{LONG_TIMEOUT, Service};
+use testbed::wait;
 
 /// Number of service sessions that wait for a lock.
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \
@@ -15,7 +16,7 @@ const PLAIN: [&str; 2] = ["--list-cache", "off"];
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn created_index_makes_and_drops_the_index() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     let there = "SELECT count(*) FROM pg_indexes WHERE indexname = 'idx_todomodel_created_at'";
     for (value, count) in [("on", 1), ("off", 0), ("on", 1)] {
         let _service = Service::open(&cluster, &["--created-index", value]).await;
@@ -26,9 +27,9 @@ async fn created_index_makes_and_drops_the_index() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn replica_reads_sends_lists_and_single_todos_to_the_replica_and_writes_never() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     cluster.connect().await;
-    let replica = cluster.replica();
+    let replica = cluster::replica(&cluster);
     let reads = |statements: &[String]| statements.iter().filter(|line| line.contains(": SELECT id")).count();
     for (value, at_the_replica) in [("off", 0), ("on", 2)] {
         let service = Service::open_with(
@@ -41,7 +42,7 @@ async fn replica_reads_sends_lists_and_single_todos_to_the_replica_and_writes_ne
             replica.number("SELECT count(*) FROM pg_class WHERE relname = 'todos'").await == 1
         })
         .await;
-        let before = (reads(&cluster.statements()), reads(&replica.statements()));
+        let before = (reads(&cluster.statements("todos")), reads(&replica.statements("todos")));
         let id = service.create("tea").await;
         wait("the replica has it", async || {
             replica.number(&format!("SELECT count(*) FROM todos WHERE id = {id}")).await == 1
@@ -49,7 +50,7 @@ async fn replica_reads_sends_lists_and_single_todos_to_the_replica_and_writes_ne
         .await;
         assert_eq!(service.get("/todos/").await.status, 200);
         assert_eq!(service.get(&format!("/todos/{id}")).await.status, 200);
-        let after = (reads(&cluster.statements()), reads(&replica.statements()));
+        let after = (reads(&cluster.statements("todos")), reads(&replica.statements("todos")));
         assert_eq!((after.0 - before.0, after.1 - before.1), (2 - at_the_replica, at_the_replica), "{value}");
     }
 }
@@ -57,7 +58,7 @@ async fn replica_reads_sends_lists_and_single_todos_to_the_replica_and_writes_ne
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn handler_decides_which_threads_wait_for_postgres() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for (handler, sessions, threads) in [("threadpool", 30, 30), ("async", 40, 0), ("async_blocking", 1, 0)] {
         let flags = [&PLAIN[..], &LONG_TIMEOUT, &["--handler", handler, "--pool-max", "40"]].concat();
         let service = Service::open(&cluster, &flags).await;
@@ -88,7 +89,7 @@ async fn handler_decides_which_threads_wait_for_postgres() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn json_standard_builds_a_tree_per_todo() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for (value, nodes) in [("standard", 6 * 10), ("fast", 0)] {
         let service =
             Service::open(&cluster, &["--json", value, "--rows", "10", "--list-cache", "off"]).await;
@@ -100,7 +101,7 @@ async fn json_standard_builds_a_tree_per_todo() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn list_limit_and_rows_bound_the_length_of_a_list() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for (rows, limit, length) in [("50", "none", 50), ("50", "20", 20), ("10", "20", 10), ("300", "200", 200)]
     {
         for cache in ["off", "on"] {
@@ -115,9 +116,9 @@ async fn list_limit_and_rows_bound_the_length_of_a_list() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn commit_decides_whether_a_write_waits_for_the_replica_and_its_readers() {
-    let cluster = Cluster::start_synchronous();
+    let cluster = cluster::empty_synchronous();
     cluster.connect().await;
-    let replica = cluster.replica();
+    let replica = cluster::replica(&cluster);
     let flags = |commit| ["--commit", commit, "--list-cache", "off"];
     let (on, apply, local) = (
         Service::open_with(&cluster, &replica, &flags("on")).await,
@@ -150,7 +151,7 @@ async fn commit_decides_whether_a_write_waits_for_the_replica_and_its_readers() 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn commit_off_sets_synchronous_commit_of_the_sessions() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     // A trigger reads the setting of the writing session.
     let service = Service::open(&cluster, &["--commit", "off", "--insert", "one"]).await;
     cluster
@@ -167,7 +168,7 @@ async fn commit_off_sets_synchronous_commit_of_the_sessions() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn row_count_fixed_keeps_the_number_of_rows() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for insert in ["steps", "one", "group"] {
         for (value, rows) in [("fixed", 40), ("growing", 65)] {
             let flags = ["--row-count", value, "--rows", "40", "--insert", insert, "--list-limit", "none"];
@@ -182,7 +183,7 @@ async fn row_count_fixed_keeps_the_number_of_rows() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn row_count_fixed_accepts_the_first_todo_of_an_empty_table_and_the_next_replaces_it() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for insert in ["steps", "one", "group"] {
         let service = Service::open(&cluster, &["--row-count", "fixed", "--insert", insert]).await;
         cluster.execute("TRUNCATE todos").await;
@@ -197,7 +198,7 @@ async fn row_count_fixed_accepts_the_first_todo_of_an_empty_table_and_the_next_r
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn row_count_fixed_deletes_the_last_todo_of_the_list_whatever_its_id() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for insert in ["steps", "one", "group"] {
         let flags = ["--row-count", "fixed", "--insert", insert, "--list-limit", "2"];
         let service = Service::open(&cluster, &flags).await;
@@ -221,7 +222,7 @@ async fn row_count_fixed_deletes_the_last_todo_of_the_list_whatever_its_id() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn pool_max_bounds_the_connections() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for (value, count) in [("3", 3), ("12", 12)] {
         let service =
             Service::open(&cluster, &[&PLAIN[..], &LONG_TIMEOUT, &["--pool-max", value]].concat()).await;
@@ -243,8 +244,8 @@ async fn pool_max_bounds_the_connections() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn pool_probe_checks_each_connection_with_a_query() {
-    let cluster = Cluster::start();
-    let probes = || cluster.statements().iter().filter(|line| line.contains("statement:")).count();
+    let cluster = cluster::empty();
+    let probes = || cluster.statements("todos").iter().filter(|line| line.contains("statement:")).count();
     for (value, more) in [("off", 0), ("on", 9)] {
         let service = Service::open(&cluster, &["--pool-probe", value, "--list-cache", "off"]).await;
         let before = probes();
@@ -259,7 +260,7 @@ async fn pool_probe_checks_each_connection_with_a_query() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn statement_cache_reuses_prepared_statements() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for (value, prepared) in [("on", 1), ("off", 10)] {
         let service = Service::open(&cluster, &["--statement-cache", value, "--list-cache", "off"]).await;
         for _ in 0..10 {
@@ -272,12 +273,12 @@ async fn statement_cache_reuses_prepared_statements() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn insert_decides_how_many_statements_a_new_todo_takes() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for (value, statements) in [("steps", 4), ("one", 1)] {
         let service = Service::open(&cluster, &["--insert", value]).await;
-        let before = cluster.statements().len();
+        let before = cluster.statements("todos").len();
         service.create("tea").await;
-        let all = cluster.statements();
+        let all = cluster.statements("todos");
         assert_eq!(all.len() - before, statements, "{value}: {:?}", &all[before..]);
     }
     let service = Service::open(&cluster, &[&LONG_TIMEOUT[..], &["--insert", "group"]].concat()).await;
@@ -298,10 +299,11 @@ async fn insert_decides_how_many_statements_a_new_todo_takes() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn list_cache_serves_lists_without_postgres() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for value in ["off", "on"] {
         let service = Service::open(&cluster, &["--list-cache", value, "--rows", "10"]).await;
-        let asked = || cluster.statements().iter().filter(|line| line.contains("FROM todos ORDER")).count();
+        let asked =
+            || cluster.statements("todos").iter().filter(|line| line.contains("FROM todos ORDER")).count();
         wait("the list is kept", async || {
             service.ids().await;
             value == "off" || service.metric("todos_list_hits_total").await > 0
@@ -319,7 +321,7 @@ async fn list_cache_serves_lists_without_postgres() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn row_cost_applies_to_the_rows_of_a_list() {
-    let cluster = Cluster::start();
+    let cluster = cluster::empty();
     for (limit, units) in [("none", 2 * 114), ("6", 2 * 20)] {
         let flags = ["--row-cost", "2", "--rows", "100", "--list-limit", limit, "--list-cache", "off"];
         let service = Service::open(&cluster, &flags).await;

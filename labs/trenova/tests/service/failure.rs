@@ -7,8 +7,8 @@ use parking_lot::Mutex;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::cluster::{TEST_TIMEOUT, wait};
 use crate::world::{OPTIONS, Response, Service, Stores, send};
+use testbed::{TIMEOUT, wait};
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
@@ -113,7 +113,7 @@ async fn without_postgres_it_is_alive_but_not_ready_and_refuses_with_503() {
         let service = Service::open(&stores, &["--query-call", call]);
         let person = service.sign_in(1).await;
         person.page().await;
-        stores.cluster.die();
+        stores.cluster.stop_immediately();
         wait("not ready", async || service.get("/ready").await.status == 503).await;
         assert_eq!(service.get("/health").await.status, 200);
         let answer = person.options().await;
@@ -142,7 +142,7 @@ async fn an_unresponsive_postgres_times_out_and_is_used_again_when_it_recovers()
             wait("ready", async || service.get("/ready").await.status == 200).await;
             let frozen = stores.cluster.freeze();
             let asking = send(person.request(method, path).json(&body));
-            let answer = tokio::time::timeout(TEST_TIMEOUT, asking).await.expect("there is no answer");
+            let answer = tokio::time::timeout(TIMEOUT, asking).await.expect("there is no answer");
             assert_eq!((answer.status, answer.code().as_str()), (503, "store_unavailable"), "{call} {path}");
             drop(frozen);
         }

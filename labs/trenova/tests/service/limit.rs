@@ -7,8 +7,8 @@ use futures_util::future::join_all;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::cluster::TEST_TIMEOUT;
 use crate::world::{OPTIONS, Service, Stores};
+use testbed::TIMEOUT;
 
 /// Requests per window in the test of many windows.
 const LIMIT: u64 = 100;
@@ -147,7 +147,7 @@ async fn the_limit_holds_within_one_percent_over_ten_windows_and_four_processes(
 
 /// Sends requests until enough windows are full; returns the open connection.
 async fn user(url: &str, session: &str, windows: &Windows) -> reqwest::Client {
-    let (client, end) = (reqwest::Client::new(), Instant::now() + TEST_TIMEOUT);
+    let (client, end) = (reqwest::Client::new(), Instant::now() + TIMEOUT);
     let is_enough = || windows.lock().values().filter(|(all, _)| *all >= LIMIT).count() >= WINDOWS;
     while !is_enough() && Instant::now() < end {
         let request =

@@ -5,7 +5,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a helper of a test fails the test")]
 
-mod cluster;
 mod failure;
 mod hostile;
 mod limit;

@@ -1,7 +1,7 @@
 //! Operations: health, graceful stop, errors, metrics, migrations, the page.
 
-use crate::cluster::{TEST_TIMEOUT, signal, wait};
 use crate::world::{LONG_TIMEOUT, OPTIONS, Service, Stores, command, fail, succeed};
+use testbed::{TIMEOUT, signal, wait};
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
@@ -11,7 +11,7 @@ async fn a_stop_finishes_open_requests_and_accepts_no_new_connections() {
         let mut service = Service::open(&stores, &[&LONG_TIMEOUT[..], &["--grace", "60"], flags].concat());
         let mut holder = stores.cluster.connect().await;
         let held = holder.transaction().await.unwrap();
-        let (process, url) = (service.process.0.id(), service.url.clone());
+        let (process, url) = (service.process.id(), service.url.clone());
         {
             let person = service.sign_in(1).await;
             held.batch_execute("LOCK TABLE workers").await.unwrap();
@@ -26,7 +26,7 @@ async fn a_stop_finishes_open_requests_and_accepts_no_new_connections() {
             assert_eq!((answer.status, answer.ids().len()), (200, 10), "{flags:?}");
         }
         let ended = tokio::task::spawn_blocking(move || service.process.0.wait().unwrap());
-        let ended = tokio::time::timeout(TEST_TIMEOUT, ended).await.unwrap().unwrap();
+        let ended = tokio::time::timeout(TIMEOUT, ended).await.unwrap().unwrap();
         assert!(ended.success(), "{flags:?}");
     }
 }
@@ -134,7 +134,7 @@ async fn threads_sets_the_number_of_request_threads() {
     for (value, count) in [("1", 1), ("3", 4)] {
         let service = Service::open(&stores, &["--threads", value]);
         assert_eq!(service.get("/ready").await.status, 200);
-        let status = std::fs::read_to_string(format!("/proc/{}/status", service.process.0.id())).unwrap();
+        let status = std::fs::read_to_string(format!("/proc/{}/status", service.process.id())).unwrap();
         let threads = status.lines().find_map(|line| line.strip_prefix("Threads:")).unwrap();
         assert_eq!(threads.trim().parse::<usize>().unwrap(), count, "{value}");
     }

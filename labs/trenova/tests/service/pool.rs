@@ -1,7 +1,7 @@
 //! Pool switches: size, idle limit, lifetimes.
 
-use crate::cluster::{Cluster, wait};
 use crate::world::{LONG_TIMEOUT, Service, Stores};
+use testbed::{Cluster, wait};
 
 const SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'trenova'";
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \

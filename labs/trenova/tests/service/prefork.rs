@@ -2,8 +2,8 @@
 
 use futures_util::future::join_all;
 
-use crate::cluster::{children, signal, wait};
 use crate::world::{LONG_TIMEOUT, OPTIONS, Service, Stores};
+use testbed::{children, signal, wait};
 
 const SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'trenova'";
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \
@@ -23,7 +23,7 @@ async fn prefork_sets_the_number_of_processes_and_replaces_one_that_dies() {
     for (value, threads, count) in [("1", "2", 0), ("3", "2", 3), ("2", "1", 2)] {
         let mut service = Service::open(&stores, &["--prefork", value, "--threads", threads]);
         let session = service.sign_in(1).await.session;
-        let parent = service.process.0.id();
+        let parent = service.process.id();
         let workers = children(parent);
         assert_eq!(workers.len(), count, "{value}");
         if let Some(worker) = workers.first() {

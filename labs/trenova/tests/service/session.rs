@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::cluster::wait;
 use crate::world::{Person, Service, Stores};
+use testbed::wait;
 
 /// The session as stored in Redis.
 async fn kept(stores: &Stores, person: &Person<'_>) -> Value {
@@ -210,7 +210,7 @@ async fn deferred_writes_are_done_when_the_service_stops() {
         person.page().await;
         person.session
     };
-    crate::cluster::signal(service.process.0.id(), "TERM");
+    testbed::signal(service.process.id(), "TERM");
     assert!(tokio::task::spawn_blocking(move || service.process.0.wait().unwrap()).await.unwrap().success());
     let left: i64 = stores.redis.command(&["TTL", &format!("session:{session}")]).await;
     assert!(left > 1000, "{left}");

@@ -6,8 +6,8 @@ use reqwest::Method;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::cluster::wait;
 use crate::world::{OPTIONS, Service, Stores, send};
+use testbed::wait;
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
@@ -172,7 +172,7 @@ async fn statement_cache_keeps_prepared_statements() {
         let service = Service::open(&stores, &["--statement-cache", value]);
         let person = service.sign_in(1).await;
         let of_options = || {
-            let all = stores.cluster.statements().into_iter();
+            let all = stores.cluster.statements("trenova").into_iter();
             all.filter(|line| line.contains("FROM workers WHERE")).collect::<Vec<_>>()
         };
         let before = of_options().len();

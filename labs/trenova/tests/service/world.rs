@@ -1,13 +1,12 @@
 //! The service as a process, and clients for it.
 
-use std::io::{BufRead, BufReader};
-use std::process::{ChildStdout, Command, Stdio};
+use std::io::BufReader;
+use std::process::{ChildStdout, Command};
 
 use reqwest::header::HeaderMap;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
-
-use crate::cluster::{Cluster, Redis, Running};
+use testbed::{Cluster, Listening, Redis, Running};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trenova");
 pub const OPTIONS: &str = "/api/v1/workers/select-options";
@@ -30,8 +29,10 @@ impl Stores {
 
     /// Without data.
     pub async fn empty() -> Self {
-        let (cluster, redis) = (Cluster::start(), Redis::start().await);
-        cluster.connect().await;
+        let cluster =
+            Cluster::start(&["max_connections=60", "fsync=off", "autovacuum=off", "log_statement=all"]);
+        let redis = Redis::start().await;
+        cluster.ready().await;
         Self { cluster, redis }
     }
 }
@@ -85,18 +86,14 @@ pub fn command(arguments: &[&str]) -> Command {
     program
 }
 
-/// Runs a command that must succeed; returns its stdout.
+/// Runs `trenova`, which must succeed; returns its stdout.
 pub fn succeed(arguments: &[&str]) -> String {
-    let output = command(arguments).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    testbed::succeed(&mut command(arguments))
 }
 
-/// Runs a command that must fail; returns its stderr.
+/// Runs `trenova`, which must fail; returns its stderr.
 pub fn fail(arguments: &[&str]) -> String {
-    let output = command(arguments).output().unwrap();
-    assert!(!output.status.success());
-    String::from_utf8(output.stderr).unwrap()
+    testbed::fail(&mut command(arguments))
 }
 
 impl Service {
@@ -116,12 +113,7 @@ impl Service {
 
     /// Starts the command and waits until it serves.
     pub fn start(command: &mut Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let mut output = BufReader::new(child.stdout.take().unwrap());
-        let process = Running(child);
-        let mut line = String::new();
-        output.read_line(&mut line).unwrap();
-        let url = line.trim().strip_prefix("listening on ").expect("the address is printed").to_owned();
+        let Listening { process, url, output } = testbed::listen(command);
         Self { process, url, client: reqwest::Client::new(), _output: output }
     }
 
