@@ -75,6 +75,8 @@ pub mod secrets;
 
 pub mod text;
 
+pub mod subtle;
+
 mod tags;
 pub mod timers;
 

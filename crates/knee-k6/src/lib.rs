@@ -47,4 +47,6 @@ pub mod summary;
 
 pub mod threshold;
 
+pub mod web_crypto;
+
 pub mod websocket;

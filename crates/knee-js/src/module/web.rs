@@ -9,7 +9,7 @@ use rquickjs::{Ctx, Exception, Function, Object, Result, TypedArray, Value};
 
 use super::bytes::{buffer_of, bytes_of};
 use super::define::Define as _;
-use super::{factory, go_error};
+use super::{factory, subtle};
 use crate::runtime::intrinsic::{self, Needs};
 
 /// Puts them into the global object.
@@ -141,7 +141,7 @@ fn utf16(bytes: &[u8], big: bool, stream: bool) -> Decoded {
     }
 }
 
-const CRYPTO: &str = r"(random, uuid, later) => {
+const CRYPTO: &str = r"(random, uuid, subtle) => {
   const kinds = [Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array,
     BigInt64Array, BigUint64Array];
   return {
@@ -152,26 +152,23 @@ const CRYPTO: &str = r"(random, uuid, later) => {
       return array;
     },
     randomUUID: uuid,
-    subtle: new Proxy({}, { get: (target, name) => (typeof name === 'string' ? () => later(name) : undefined) }),
+    subtle,
   };
 }";
 
 fn crypto<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
-    intrinsic::ensure(ctx, Needs::BINARY.with(Needs::PROXY));
+    intrinsic::ensure(ctx, Needs::BINARY);
     let random = |ctx: Ctx<'js>, size: usize| {
         // The script asked for at most 64 KiB.
         let mut bytes = vec![0; size.min(1 << 16)];
         rand::rng().fill_bytes(&mut bytes);
         buffer_of(&ctx, &bytes)
     };
-    let later = |ctx: Ctx<'js>, name: String| -> Result<()> {
-        Err(go_error::throw(&ctx, &format!("crypto.subtle.{name} is not supported yet, use k6/crypto")))
-    };
     let show = factory::function(ctx, "web", CRYPTO)?;
     let functions = (
         Function::new(ctx.clone(), random)?,
         Function::new(ctx.clone(), uuid)?.with_name("randomUUID")?,
-        Function::new(ctx.clone(), later)?,
+        subtle::build(ctx)?,
     );
     show.call(functions)
 }
