@@ -167,9 +167,14 @@ faults! {
     BodyLimit, Protocol, "body_limit", "the body is larger than the limit";
     MemoryLimit, Protocol, "memory_limit", "all responses in progress together need more memory than the limit";
     Unsolicited, Protocol, "unsolicited", "the server sent a response that no request asked for";
+    H2Protocol, Protocol, "h2_protocol", "the server broke the rules of HTTP/2";
+    H2NotSpoken, Protocol, "h2_not_spoken", "the server does not speak HTTP/2";
     BadRedirect, Protocol, "bad_redirect", "a redirect has no target that knee can follow";
     Refused, Server, "refused", "the server refused the connection";
     ClosedEarly, Server, "closed_early", "the server closed the connection before it answered";
+    H2Goaway, Server, "h2_goaway", "the server takes no more requests on its HTTP/2 connection, the second time too";
+    H2Refused, Server, "h2_refused", "the server refused the HTTP/2 stream, the second time too";
+    H2Reset, Server, "h2_reset", "the server reset the HTTP/2 stream";
     RequestTimeout, Server, "request_timeout", "no complete response within the time limit";
 }
 

@@ -37,6 +37,9 @@ pub struct Head {
     /// Which part of the load this is; the whole if `None`. The plan describes the whole, and what is counted is the part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment: Option<SegmentOf>,
+    /// Users that shared each connection, if all requests used HTTP/2; `None` for HTTP/1.1, and for scripts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http2_streams: Option<u32>,
 }
 
 /// A part of a load, and all parts: texts as of the option `executionSegment` and `executionSegmentSequence`.

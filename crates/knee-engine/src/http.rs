@@ -1,4 +1,4 @@
-//! The request path: requests, connections, TLS, HTTP/1.1, and the faults of each.
+//! The request path: requests, connections, TLS, HTTP/1.1 and HTTP/2, and the faults of each.
 //!
 //! Does not decide when a request is due; see [`crate::executor`].
 
@@ -38,6 +38,8 @@ pub mod opening;
 pub mod http1;
 
 pub mod http2;
+
+pub mod offer;
 
 pub mod transport;
 pub mod unsolicited;

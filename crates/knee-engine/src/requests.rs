@@ -23,7 +23,6 @@ use crate::http::redirect::FollowRedirects;
 use crate::http::request::{Defaults, prepare};
 use crate::http::response::{ResponseHead, Sink};
 use crate::http::settings::Settings;
-use crate::http::transport::UserPool;
 use crate::recorder::{Finish, FlightId, Recorder};
 use crate::worker::{UserContext, UserId, Workload};
 
@@ -141,7 +140,7 @@ impl Workload for RequestSet {
         let number = (id.scenario as u64) << 32 | u64::from(id.vu.unwrap_or(u32::MAX));
         HttpUser {
             set: self.clone(),
-            client: Client::new(Rc::new(UserPool::new(context.network.clone()))),
+            client: Client::new(context.sharing.pool(&context.network)),
             recorder: context.recorder.clone(),
             random: SmallRng::seed_from_u64(self.seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
             failures: 0,

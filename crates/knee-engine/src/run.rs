@@ -23,10 +23,11 @@ use crate::deadline::Deadlines;
 use crate::endpoints::{Endpoints, Registry};
 use crate::host::{self, Sampler, ThreadSampler};
 use crate::http::client::Network;
-use crate::http::http2;
+use crate::http::offer as http2_offer;
 use crate::http::origin::{Origin, Resolver};
 use crate::http::request::Defaults;
 use crate::http::settings::Settings;
+use crate::http::transport::PoolSharing;
 use crate::loop_probe::LoopProbe;
 use crate::recorder::{Recorder, Share};
 use crate::timer::{Timer, WorkerTimer};
@@ -118,7 +119,7 @@ impl Http2Question {
     fn ask(&self, origins: &[Arc<Origin>]) -> Option<Http2Offer> {
         let HttpConfig { settings, tls, http2, .. } = &self.http;
         let (offer, config) = ((*http2)?, tls.as_ref()?);
-        http2::is_offered(origins, settings, config, self.resolver.clone()).then_some(offer)
+        http2_offer::is_offered(origins, settings, config, self.resolver.clone()).then_some(offer)
     }
 }
 
@@ -249,6 +250,7 @@ impl WorkerThread {
         tokio::task::spawn_local(async move { watch.0.watch(watch.1).await });
         let endpoints = Endpoints::new(self.endpoints);
         let context = UserContext {
+            sharing: PoolSharing::default(),
             network: Rc::new(network),
             recorder: recorder.clone(),
             endpoints,

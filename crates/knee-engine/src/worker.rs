@@ -16,6 +16,7 @@ use crate::control::Request;
 use crate::endpoints::Endpoints;
 use crate::executor::User;
 use crate::http::client::Network;
+use crate::http::transport::PoolSharing;
 use crate::recorder::{Recorder, Share};
 use crate::timer::{Timer, WorkerTimer};
 
@@ -54,6 +55,8 @@ pub trait Workload: Send + Sync + 'static {
 pub struct UserContext {
     /// Connections.
     pub network: Rc<Network>,
+    /// Which users share them.
+    pub sharing: PoolSharing,
     /// Request accounting.
     pub recorder: Rc<RefCell<Recorder>>,
     /// Ids of endpoints that appear during the run.

@@ -181,6 +181,9 @@ pub struct AmountFlags {
     /// Connections; with -q, the limit of requests in flight [default: 50]
     #[arg(short = 'c', long = "connections", value_name = "N", allow_hyphen_values = true)]
     pub connections: Option<String>,
+    /// Requests at a time on each connection, with --http2 [default: 1]
+    #[arg(short = 'p', long = "streams", value_name = "N", allow_hyphen_values = true)]
+    pub streams: Option<String>,
     /// Send for this long, not counting warm-up
     #[arg(short = 'z', long, value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<String>,
@@ -280,6 +283,12 @@ pub struct ConnectionFlags {
     /// Open a new connection for each request
     #[arg(long)]
     pub disable_keepalive: bool,
+    /// Use HTTP/2 only, with TLS and without
+    #[arg(long)]
+    pub http2: bool,
+    /// Version of HTTP, 1.1 or 2 [default: 1.1]
+    #[arg(long, value_name = "VERSION", conflicts_with = "http2")]
+    pub http_version: Option<String>,
     /// Use IPv4 only
     #[arg(short = '4', long)]
     pub ipv4: bool,
@@ -340,12 +349,6 @@ pub struct OutputFlags {
 #[derive(Args, Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag that was typed or not")]
 pub struct LaterFlags {
-    #[arg(long, hide = true)]
-    pub(crate) http2: bool,
-    #[arg(long, hide = true, value_name = "VERSION")]
-    pub(crate) http_version: Option<String>,
-    #[arg(short = 'p', hide = true, value_name = "N")]
-    pub(crate) parallel: Option<String>,
     #[arg(short = 'x', long, hide = true, value_name = "PROXY")]
     pub(crate) proxy: Option<String>,
     #[arg(long, hide = true, value_name = "HEADER")]

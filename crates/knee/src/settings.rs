@@ -6,7 +6,7 @@
 //! [`Surroundings`].
 
 use knee_core::plan::{Endpoint, Plan};
-use knee_engine::http::settings::Settings;
+use knee_engine::http::settings::{HttpVersion, Settings};
 use knee_engine::requests::RequestTemplate;
 
 use crate::args::{LaterFlags, LoadArgs};
@@ -89,7 +89,14 @@ pub fn resolve(args: &LoadArgs, surroundings: &Surroundings) -> Result<Load, Pro
     let mut notes = explain_later(&flags.later)?;
     let output = output::output(&flags.output, surroundings)?;
     let amount = amount::amount(&flags.amount, surroundings.cpus, &mut notes)?;
-    let http = connection::settings(&flags.connection, &flags.request)?;
+    let mut http = connection::settings(&flags.connection, &flags.request)?;
+    http.streams = amount.streams;
+    if amount.streams > 1 && http.version != HttpVersion::Two {
+        return Err(Problem::new(
+            "`-p` needs `--http2`",
+            "with HTTP/1.1 a connection has one request at a time: use `-c` for more connections",
+        ));
+    }
     let urls = request::urls(args.url.as_deref(), flags.request.urls_from_file.as_deref())?;
     let (requests, names) = request::requests(&flags.request, &urls)?;
     let allowed_hosts = flags.amount.allow_hosts.clone();
@@ -136,8 +143,6 @@ impl Parts {
 
 /// Refuses unsupported flags of other tools, and returns notes on those that need no flag here.
 fn explain_later(later: &LaterFlags) -> Result<Vec<String>, Problem> {
-    let http2 = later.http2 || later.parallel.as_deref().is_some_and(|streams| streams != "1");
-    let version = later.http_version.as_deref().filter(|version| *version != "1.1");
     let proxy = later.proxy.is_some()
         || later.proxy_http2
         || later.proxy_http_version.is_some()
@@ -145,12 +150,6 @@ fn explain_later(later: &LaterFlags) -> Result<Vec<String>, Problem> {
     let bursts = later.burst_delay.is_some() || later.burst_rate.is_some();
     let regex = later.rand_regex_url || later.max_repeat.is_some() || later.dump_urls.is_some();
     let refused = [
-        (http2, "HTTP/2", "leave out `--http2` and `-p`: this version supports HTTP/1.1 only"),
-        (
-            version.is_some(),
-            "another HTTP version",
-            "leave out `--http-version`: this version supports HTTP/1.1 only",
-        ),
         (proxy, "a proxy", "leave out `-x` and `--proxy-*`"),
         (
             bursts,

@@ -15,6 +15,7 @@ mod answer;
 mod auth;
 mod body;
 mod encode;
+mod http2;
 mod page;
 mod request;
 mod secure;

@@ -37,7 +37,7 @@ pub const NOTES: &[Note] = &[
     },
     Note {
         code: "http2",
-        meaning: "The target chooses HTTP/2 if a client offers it in the TLS handshake. Browsers and k6 offer it; this version of knee speaks HTTP/1.1 only. With HTTP/2, requests share connections, so connections, times and the work of the server differ. Compare the result only with others over HTTP/1.1. For k6, `GODEBUG=http2client=0` turns HTTP/2 off. knee asked by one more handshake after the load.",
+        meaning: "The target chooses HTTP/2 if a client offers it in the TLS handshake. Browsers and scripts offer it; this load used HTTP/1.1. With HTTP/2, requests share connections, so connections, times and the work of the server differ. Compare the result only with others over HTTP/1.1, or load with `--http2`. knee asked by one more handshake after the load.",
         text: http2,
     },
     Note {

@@ -62,6 +62,8 @@ pub struct Channel {
     tls: Option<Box<Session>>,
     /// The other end; `None` for Unix sockets.
     peer: Option<Peer>,
+    /// What a server of HTTP/2 sent with its end of the handshake.
+    early: Vec<u8>,
 }
 
 impl Channel {
@@ -78,13 +80,18 @@ impl Channel {
             let routeless = failure.fault == Fault::PortsExhausted && !has_route(address);
             if routeless { Failure { fault: Fault::Unreachable, ..failure } } else { failure }
         })?;
-        Ok(Self { stream: Stream::Tcp(stream), tls: None, peer: Some(Peer { address, tls: None }) })
+        Ok(Self {
+            stream: Stream::Tcp(stream),
+            tls: None,
+            peer: Some(Peer { address, tls: None }),
+            early: Vec::new(),
+        })
     }
 
     /// Connects to a Unix socket.
     pub async fn unix(path: &Path) -> Result<Self, Failure> {
         let stream = UnixStream::connect(path).await.map_err(|error| Failure::opening_unix(&error))?;
-        Ok(Self { stream: Stream::Unix(stream), tls: None, peer: None })
+        Ok(Self { stream: Stream::Unix(stream), tls: None, peer: None, early: Vec::new() })
     }
 
     /// Does the TLS handshake.
@@ -131,22 +138,27 @@ impl Channel {
                 return Poll::Ready(Err(closed()));
             }
             let is_http = scratch[..count].starts_with(b"HTTP/");
-            // Application data before the first request is unsolicited.
-            let received = session.receive(&mut scratch[..count], &mut |_| Err(Fault::Unsolicited));
-            session_state = match received {
-                Ok(session_state) => session_state,
-                // A server of HTTP/2 speaks first. Only [`super::http2`] offers it, and reads nothing.
-                Err(failure) if failure.fault == Fault::Unsolicited && session.protocol() == Some(b"h2") => {
-                    SessionState::Open
-                }
-                Err(failure) => return Poll::Ready(Err(in_handshake(failure, is_http))),
-            };
+            let early = &mut self.early;
+            let received = session.receive(&mut scratch[..count], &mut |plain| {
+                early.extend_from_slice(plain);
+                Ok(())
+            });
+            session_state = received.map_err(|failure| in_handshake(failure, is_http))?;
+            // Only a server of HTTP/2 speaks first; of others, bytes before the first request are unsolicited.
+            if !early.is_empty() && session.protocol() != Some(b"h2") {
+                return Poll::Ready(Err(Fault::Unsolicited.into()));
+            }
         }
     }
 
     /// The other end; `None` for Unix sockets.
     pub const fn peer(&self) -> Option<Peer> {
         self.peer
+    }
+
+    /// What arrived with the end of the handshake.
+    pub fn take_early(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.early)
     }
 
     /// This end; `None` for Unix sockets.

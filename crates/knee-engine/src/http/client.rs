@@ -20,7 +20,7 @@ use super::prepared::PreparedRequest;
 use super::redirect::{FollowRedirects, RedirectSink, Trail};
 use super::response::{Sink, Traffic};
 use super::settings::Settings;
-use super::transport::UserPool;
+use super::transport::{NewStream, UserPool};
 use super::unsolicited::Unsolicited;
 use crate::deadline::{Deadline, Elapsed};
 use crate::recorder::{Counts, Marks};
@@ -146,7 +146,8 @@ impl Client {
     }
 
     /// Sends one request and reads its response. Sends it again once, on a new connection, if the
-    /// server closed a kept one before its response and if sending twice is safe.
+    /// server closed a kept one before its response and if sending twice is safe, or if the server says that it did not
+    /// process it.
     async fn exchange<S: Sink>(
         &mut self,
         origin: &Arc<Origin>,
@@ -177,7 +178,7 @@ impl Client {
                 }
                 Ok(Err(broken)) if broken.at <= limit => {
                     state.done = broken.at;
-                    let again = broken.is_unprocessed && request.is_repeatable();
+                    let again = broken.unprocessed.allows(request.is_repeatable());
                     if !again || state.counts.resent > 0 {
                         return Err(broken.failure);
                     }
@@ -212,11 +213,11 @@ impl Client {
         let opened = self.deadline.limit(limit, opening.as_mut()).await;
         drop(opening);
         state.done = self.network.clock.now();
-        let mut stream = opened.unwrap_or_else(|Elapsed| {
+        let NewStream { mut stream, is_opened } = opened.unwrap_or_else(|Elapsed| {
             state.done = limit;
             Err(if done_by < connect_by { Fault::RequestTimeout } else { late.get() }.into())
         })?;
-        state.counts.connections += 1;
+        state.counts.connections += u32::from(is_opened);
         self.pool.check_new(&mut stream)?;
         Ok(stream)
     }

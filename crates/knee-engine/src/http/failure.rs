@@ -10,7 +10,7 @@ use knee_core::outcome::Fault;
 const MESSAGE_MAX: usize = 200;
 
 /// Why a request has no complete response.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Failure {
     /// The fault that is counted.
     pub fault: Fault,
@@ -22,6 +22,28 @@ pub struct Failure {
     pub tls: Option<TlsProblem>,
     /// The system's error, if it was one.
     pub system: Option<SystemError>,
+    /// The error of HTTP/2, if it was one.
+    pub http2: Option<Http2Problem>,
+}
+
+/// An error that HTTP/2 names by a number (RFC 9113, 7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Http2Problem {
+    /// What was ended.
+    pub scope: Http2Scope,
+    /// Why, by the number of the protocol.
+    pub code: u32,
+}
+
+/// What an error of HTTP/2 ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Http2Scope {
+    /// The server takes no more requests on the connection.
+    GoAway,
+    /// One stream.
+    Stream,
+    /// The whole connection.
+    Connection,
 }
 
 /// An error of the operating system.
@@ -74,7 +96,7 @@ pub enum Blocked {
 
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
-        Self { fault, message: None, blocked: None, tls: None, system: None }
+        Self { fault, message: None, blocked: None, tls: None, system: None, http2: None }
     }
 }
 

@@ -20,6 +20,7 @@ use super::origin::{Origin, Resolver};
 use super::pools::Pools;
 use super::request::Defaults;
 use super::settings::Settings;
+use super::tls;
 use super::unsolicited::Unsolicited;
 use crate::deadline::{Deadlines, LimitTimer};
 use crate::host;
@@ -34,7 +35,9 @@ pub struct Network {
     pub(super) settings: Arc<Settings>,
     pub(super) defaults: Defaults,
     pub(super) resolver: Arc<Resolver>,
-    pub(super) tls: Option<Arc<ClientConfig>>,
+    tls: Option<Arc<ClientConfig>>,
+    /// The same for what HTTP/2 cannot carry.
+    tls_http1: Option<Arc<ClientConfig>>,
     pub(super) addresses: RefCell<KnownAddresses>,
     pub(super) decoders: Rc<Decoders>,
     memory: Rc<MemoryBudget>,
@@ -42,7 +45,7 @@ pub struct Network {
     pub(super) lookup: tokio::sync::Mutex<()>,
     pub(super) deadlines: Rc<Deadlines>,
     pub(super) timer: LimitTimer,
-    scratch: RefCell<Box<[u8]>>,
+    scratch: Rc<RefCell<Box<[u8]>>>,
     pub(super) pools: Pools,
     open: Rc<Cell<u64>>,
     /// Origins that TLS sessions were opened with, the first of them.
@@ -67,6 +70,7 @@ impl Network {
             settings,
             defaults,
             resolver,
+            tls_http1: tls.as_ref().map(tls::for_http1),
             tls,
             addresses: RefCell::default(),
             decoders: Rc::new(Decoders::new(memory.clone())),
@@ -74,7 +78,7 @@ impl Network {
             lookup: tokio::sync::Mutex::new(()),
             timer: LimitTimer::new(clock, deadlines.clone()),
             deadlines,
-            scratch: RefCell::new(vec![0; SCRATCH].into_boxed_slice()),
+            scratch: Rc::new(RefCell::new(vec![0; SCRATCH].into_boxed_slice())),
             pools: Pools::default(),
             open: Rc::default(),
             secure: RefCell::default(),
@@ -143,6 +147,21 @@ impl Network {
             targets.push((address, here));
         }
         self.open.clone()
+    }
+
+    /// The configuration of TLS for requests.
+    pub(super) const fn tls(&self) -> Option<&Arc<ClientConfig>> {
+        self.tls.as_ref()
+    }
+
+    /// The same for what HTTP/2 cannot carry.
+    pub(super) const fn tls_http1(&self) -> Option<&Arc<ClientConfig>> {
+        self.tls_http1.as_ref()
+    }
+
+    /// The read buffer of the worker.
+    pub(super) fn scratch(&self) -> Rc<RefCell<Box<[u8]>>> {
+        self.scratch.clone()
     }
 
     /// A reader for the responses of one connection.

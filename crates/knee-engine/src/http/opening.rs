@@ -5,9 +5,11 @@
 use std::cell::Cell;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use knee_core::outcome::Fault;
 use knee_core::unit::Nanos;
+use rustls::ClientConfig;
 
 use super::channel::Channel;
 use super::dial::race;
@@ -17,11 +19,12 @@ use super::origin::{Origin, destination};
 use super::tls::Session;
 use crate::recorder::Marks;
 
-/// Opens a channel: name, TCP or Unix socket, TLS. Adds the duration of each to `marks` and
+/// Opens a channel: name, TCP or Unix socket, TLS with the given configuration. Adds the duration of each to `marks` and
 /// keeps in `late` the fault that a timeout would be now.
 pub async fn open(
     network: &Network,
     origin: &Origin,
+    tls: Option<&Arc<ClientConfig>>,
     connection_index: usize,
     marks: &mut Marks,
     late: &Cell<Fault>,
@@ -52,7 +55,7 @@ pub async fn open(
     let connected = network.clock.now();
     marks.connect += connected.since(begun).max(Nanos(1));
     if origin.tls {
-        let config = network.tls.clone().ok_or(Fault::TlsHandshake)?;
+        let config = tls.cloned().ok_or(Fault::TlsHandshake)?;
         let session = Session::new(config, &origin.host)?;
         channel.secure(session, network.worker_io()).await?;
         marks.tls += network.clock.now().since(connected);

@@ -1,7 +1,7 @@
 //! Streams, and the pools of a worker in which they wait between requests.
 //!
-//! A stream is the right to one exchange at a time. With HTTP/1.1 it is a whole connection. Does not open connections;
-//! [`super::transport`] does.
+//! A stream is the right to one exchange at a time. With HTTP/1.1 it is a whole connection, with HTTP/2 one of many on a
+//! connection that stays in the pool. Does not open connections; [`super::transport`] does.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -12,6 +12,7 @@ use knee_core::unit::Nanos;
 
 use super::channel::WorkerIo;
 use super::http1::connection::Connection;
+use super::http2::connection::{Http2Connection, Http2Stream};
 use super::origin::Origin;
 use super::peer::Peer;
 use super::prepared::PreparedRequest;
@@ -23,13 +24,16 @@ use crate::recorder::Marks;
 /// took, within these limits.
 const WATCHED: (Nanos, Nanos) = (Nanos::from_millis(20), Nanos::from_millis(250));
 
-/// The right to one exchange at a time. Closes its connection when it is dropped.
-pub struct Stream {
-    // On the heap, so that a pool moves only a pointer.
-    pub(super) held: Box<HeldConnection>,
+/// The right to one exchange at a time.
+pub enum Stream {
+    /// A whole connection, which is closed when this is dropped. On the heap, so that a pool moves only a pointer.
+    Http1(Box<HeldConnection>),
+    /// One of many on a connection.
+    Http2(Http2Stream),
 }
 
-pub(super) struct HeldConnection {
+/// A connection that one exchange at a time has.
+pub struct HeldConnection {
     pub(super) connection: Connection,
     pub(super) origin: Arc<Origin>,
     /// Number of open connections of the worker.
@@ -45,12 +49,18 @@ impl Drop for HeldConnection {
 impl Stream {
     /// The other end; `None` for Unix sockets.
     pub fn peer(&self) -> Option<Peer> {
-        self.held.connection.channel().peer()
+        match self {
+            Self::Http1(held) => held.connection.channel().peer(),
+            Self::Http2(stream) => stream.peer(),
+        }
     }
 
     /// Bytes of the last exchange.
     pub fn traffic(&self) -> Traffic {
-        self.held.connection.traffic()
+        match self {
+            Self::Http1(held) => held.connection.traffic(),
+            Self::Http2(stream) => stream.traffic(),
+        }
     }
 
     /// Sends `request` and reads its response into `sink`. Calls `on_sent` just before the first byte is handed to the
@@ -63,33 +73,65 @@ impl Stream {
         marks: &mut Marks,
         on_sent: impl FnOnce(Nanos),
     ) -> Result<Response, ExchangeError> {
-        self.held.connection.exchange(worker_io, request, sink, marks, on_sent).await
+        match self {
+            Self::Http1(held) => held.connection.exchange(worker_io, request, sink, marks, on_sent).await,
+            // On the heap: it would make the futures of HTTP/1.1 larger.
+            Self::Http2(stream) => Box::pin(stream.exchange(worker_io, request, sink, marks, on_sent)).await,
+        }
     }
 
-    /// Responses that can belong to other requests.
+    /// Responses that can belong to other requests: none with HTTP/2, which numbers them.
     pub fn doubtful(&self) -> u32 {
-        self.held.connection.doubtful()
+        match self {
+            Self::Http1(held) => held.connection.doubtful(),
+            Self::Http2(_) => 0,
+        }
     }
 
     pub(super) fn check_idle(&mut self, worker_io: WorkerIo<'_>) -> IdleState {
-        // Nothing waits for it, so nothing needs to be woken.
-        let mut ctx = Context::from_waker(Waker::noop());
-        self.held.connection.check_idle(&mut ctx, worker_io)
+        match self {
+            // Nothing waits for it, so nothing needs to be woken.
+            Self::Http1(held) => {
+                held.connection.check_idle(&mut Context::from_waker(Waker::noop()), worker_io)
+            }
+            Self::Http2(_) => IdleState::Quiet,
+        }
+    }
+
+    /// When the last exchange of a connection was done; `None` if others share it.
+    pub(super) fn idle_since(&self) -> Option<Nanos> {
+        match self {
+            Self::Http1(held) => Some(held.connection.idle_since()),
+            Self::Http2(_) => None,
+        }
+    }
+
+    fn leads_to(&self, origin: &Origin) -> bool {
+        matches!(self, Self::Http1(held) if *held.origin == *origin)
     }
 
     /// Until when a response too many can still come.
     pub(super) fn watched_until(&self) -> Nanos {
-        let connection = &self.held.connection;
-        let took = connection.took();
-        connection.idle_since().saturating_add(took.saturating_add(took).clamp(WATCHED.0, WATCHED.1))
+        let Self::Http1(held) = self else { return Nanos::ZERO };
+        let took = held.connection.took();
+        held.connection.idle_since().saturating_add(took.saturating_add(took).clamp(WATCHED.0, WATCHED.1))
     }
+}
+
+/// The connections of one user.
+#[derive(Default)]
+struct Pool {
+    /// Connections of HTTP/1.1 that no request has.
+    idle: Vec<Stream>,
+    /// Connections of HTTP/2, whether requests are on them or not.
+    shared: Vec<Rc<Http2Connection>>,
 }
 
 /// The idle connections of all users of a worker.
 #[derive(Default)]
 pub struct Pools {
     /// By the number of the pool.
-    idle: RefCell<Vec<Vec<Stream>>>,
+    by_number: RefCell<Vec<Pool>>,
     /// Numbers of pools that are gone.
     free: RefCell<Vec<usize>>,
     /// Connections of users that are gone. A server that is one response ahead looks like a fast one as long as
@@ -101,37 +143,62 @@ impl Pools {
     pub(super) fn add(&self) -> usize {
         let number = self.free.borrow_mut().pop();
         number.unwrap_or_else(|| {
-            let mut idle = self.idle.borrow_mut();
-            idle.push(Vec::new());
-            idle.len() - 1
+            let mut pools = self.by_number.borrow_mut();
+            pools.push(Pool::default());
+            pools.len() - 1
         })
     }
 
-    /// Takes the connection to `origin` that was put last.
+    /// A stream to `origin`: a new one on a shared connection, or the connection that was put last.
     pub(super) fn take(&self, pool: usize, origin: &Origin) -> Option<Stream> {
-        let idle = &mut self.idle.borrow_mut()[pool];
-        let place = idle.iter().rposition(|stream| *stream.held.origin == *origin)?;
-        Some(idle.swap_remove(place))
+        if let Some(stream) = self.take_shared(pool, origin) {
+            return Some(stream);
+        }
+        let pool = &mut self.by_number.borrow_mut()[pool];
+        let place = pool.idle.iter().rposition(|stream| stream.leads_to(origin))?;
+        Some(pool.idle.swap_remove(place))
     }
 
+    /// A new stream on a shared connection to `origin`.
+    pub(super) fn take_shared(&self, pool: usize, origin: &Origin) -> Option<Stream> {
+        let shared = &mut self.by_number.borrow_mut()[pool].shared;
+        if shared.is_empty() {
+            return None;
+        }
+        shared.retain(|connection| connection.is_usable());
+        let known = shared.iter().find(|connection| *connection.origin == *origin)?;
+        Some(Stream::Http2(Http2Stream::on(known.clone())))
+    }
+
+    /// Keeps a connection that has no request.
     pub(super) fn put(&self, pool: usize, stream: Stream) {
-        self.idle.borrow_mut()[pool].push(stream);
+        if matches!(stream, Stream::Http1(_)) {
+            self.by_number.borrow_mut()[pool].idle.push(stream);
+        }
+    }
+
+    /// Keeps a connection that requests share.
+    pub(super) fn share(&self, pool: usize, connection: Rc<Http2Connection>) {
+        self.by_number.borrow_mut()[pool].shared.push(connection);
     }
 
     pub(super) fn clear(&self, pool: usize) {
-        self.idle.borrow_mut()[pool].clear();
+        let cleared = std::mem::take(&mut self.by_number.borrow_mut()[pool]);
+        drop(cleared);
     }
 
     pub(super) fn remove(&self, pool: usize) {
-        let idle = std::mem::take(&mut self.idle.borrow_mut()[pool]);
+        let Pool { idle, shared } = std::mem::take(&mut self.by_number.borrow_mut()[pool]);
+        drop(shared);
         self.left.borrow_mut().extend(idle);
         self.free.borrow_mut().push(pool);
     }
 
     /// Until when a response too many can still come on a connection without a request.
     pub fn watched_until(&self) -> Nanos {
-        let (idle, left) = (self.idle.borrow(), self.left.borrow());
-        idle.iter().flatten().chain(&*left).map(Stream::watched_until).max().unwrap_or(Nanos::ZERO)
+        let (pools, left) = (self.by_number.borrow(), self.left.borrow());
+        let idle = pools.iter().flat_map(|pool| &pool.idle);
+        idle.chain(&*left).map(Stream::watched_until).max().unwrap_or(Nanos::ZERO)
     }
 
     /// Looks at the connections of users that are gone, and closes those that were watched for long enough.
@@ -150,7 +217,10 @@ impl Pools {
 
     /// Closes all connections without a request, after a last look at them.
     pub fn close_all(&self, worker_io: WorkerIo<'_>) -> Unsolicited {
-        self.idle.borrow_mut().iter_mut().for_each(|pool| self.left.borrow_mut().append(pool));
+        for pool in &mut *self.by_number.borrow_mut() {
+            self.left.borrow_mut().append(&mut pool.idle);
+            pool.shared.clear();
+        }
         let found = self.close_left(worker_io);
         self.left.borrow_mut().clear();
         found

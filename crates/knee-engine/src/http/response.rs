@@ -1,6 +1,6 @@
 //! What a response is, in any version of HTTP, and how an exchange ends.
 //!
-//! Plain data. [`super::http1`] reads it from bytes.
+//! Plain data. [`super::http1`] and [`super::http2`] read it from bytes.
 
 use knee_core::outcome::Fault;
 use knee_core::unit::Nanos;
@@ -40,14 +40,17 @@ pub enum Version {
     /// HTTP/1.1.
     #[default]
     Http11,
+    /// HTTP/2.
+    Http2,
 }
 
 impl Version {
-    /// The name on the wire.
+    /// Its name, for HTTP/1 as on the wire, for HTTP/2 as Go has it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Http10 => "HTTP/1.0",
             Self::Http11 => "HTTP/1.1",
+            Self::Http2 => "HTTP/2.0",
         }
     }
 }
@@ -97,8 +100,30 @@ pub struct ExchangeError {
     pub failure: Failure,
     /// When it was noticed.
     pub at: Nanos,
-    /// Whether the server possibly did not process the request, because it closed the connection while that was idle.
-    pub is_unprocessed: bool,
+    /// Whether the server can have processed the request.
+    pub unprocessed: Unprocessed,
+}
+
+/// Whether a server left a request unprocessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unprocessed {
+    /// It processed it, as far as is known.
+    No,
+    /// Possibly: it closed the connection while that was idle.
+    Possibly,
+    /// It says so.
+    Surely,
+}
+
+impl Unprocessed {
+    /// Whether a request can be sent again; `is_repeatable` if it has the same effect twice.
+    pub const fn allows(self, is_repeatable: bool) -> bool {
+        match self {
+            Self::No => false,
+            Self::Possibly => is_repeatable,
+            Self::Surely => true,
+        }
+    }
 }
 
 /// Bytes of one exchange so far; known also after a timeout.

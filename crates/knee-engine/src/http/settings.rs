@@ -39,6 +39,10 @@ pub struct Settings {
     pub host_rules: HostRules,
     /// TLS.
     pub tls: TlsSettings,
+    /// The version of HTTP.
+    pub version: HttpVersion,
+    /// Users of the one-liner that share a connection; above 1 with HTTP/2 only.
+    pub streams: u32,
 }
 
 impl Default for Settings {
@@ -57,8 +61,22 @@ impl Default for Settings {
             memory: MemoryBudget::default(),
             host_rules: HostRules::default(),
             tls: TlsSettings::default(),
+            version: HttpVersion::One,
+            streams: 1,
         }
     }
+}
+
+/// Which version of HTTP requests are sent with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HttpVersion {
+    /// HTTP/1.1.
+    #[default]
+    One,
+    /// HTTP/2, also without TLS.
+    Two,
+    /// With TLS what the server chooses, HTTP/2 or HTTP/1.1; without TLS HTTP/1.1.
+    Negotiated,
 }
 
 /// Which addresses of a name can be used.

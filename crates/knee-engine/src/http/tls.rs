@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use knee_core::outcome::Fault;
-use rustls::client::UnbufferedClientConnection;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, UnbufferedClientConnection};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
@@ -16,7 +16,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 
 use super::failure::{Failure, TlsProblem};
 use super::peer::NegotiatedTls;
-use super::settings::{TlsSettings, TlsVersion};
+use super::settings::{HttpVersion, TlsSettings, TlsVersion};
 use trust::TrustStore;
 
 mod trust;
@@ -35,8 +35,8 @@ pub enum TlsError {
     Setup(#[from] rustls::Error),
 }
 
-/// The configuration shared by all sessions of a run.
-pub fn configure(settings: &TlsSettings) -> Result<Arc<ClientConfig>, TlsError> {
+/// The configuration shared by all sessions of a run, which offer these versions of HTTP.
+pub fn configure(settings: &TlsSettings, version: HttpVersion) -> Result<Arc<ClientConfig>, TlsError> {
     let provider = Arc::new(provider(settings));
     let known = [(TlsVersion::V1_3, &rustls::version::TLS13), (TlsVersion::V1_2, &rustls::version::TLS12)];
     let spoken = known.iter().filter(|(version, _)| (settings.oldest..=settings.newest).contains(version));
@@ -57,8 +57,28 @@ pub fn configure(settings: &TlsSettings) -> Result<Arc<ClientConfig>, TlsError> 
             builder.with_client_auth_cert(chain, key).map_err(|error| TlsError::Client(error.to_string()))?
         }
     };
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    let offered: &[&[u8]] = match version {
+        HttpVersion::One => &[HTTP1],
+        HttpVersion::Two => &[HTTP2],
+        HttpVersion::Negotiated => &[HTTP2, HTTP1],
+    };
+    config.alpn_protocols = offered.iter().map(|name| name.to_vec()).collect();
     Ok(Arc::new(config))
+}
+
+const HTTP1: &[u8] = b"http/1.1";
+const HTTP2: &[u8] = b"h2";
+
+/// The same configuration for what HTTP/2 cannot carry.
+pub fn for_http1(config: &Arc<ClientConfig>) -> Arc<ClientConfig> {
+    if *config.alpn_protocols == [HTTP1] {
+        return config.clone();
+    }
+    let mut config = (**config).clone();
+    config.alpn_protocols = vec![HTTP1.to_vec()];
+    // A session with HTTP/2 would be resumed with its protocol.
+    config.resumption = Resumption::default();
+    Arc::new(config)
 }
 
 /// The cryptography of rustls, with the allowed cipher suites.

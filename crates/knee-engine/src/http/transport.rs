@@ -1,23 +1,26 @@
 //! The connections of one worker: each user has a pool of them, and every request gets a stream on one.
 //!
-//! A stream is the right to one exchange at a time. With HTTP/1.1 it is a whole connection. Only this file,
-//! [`super::pools`] and [`super::http1`] know which version of HTTP a connection speaks. Has no time limits, resends and
+//! A stream is the right to one exchange at a time. Only this file, [`super::pools`], [`super::http1`] and
+//! [`super::http2`] know which version of HTTP a connection speaks. Has no time limits, resends and
 //! redirects; see [`super::client`].
 
-use std::cell::Cell;
-use std::rc::Rc;
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use knee_core::outcome::Fault;
 use knee_core::unit::Nanos;
 
+use super::channel::Channel;
 use super::failure::Failure;
 use super::http1::connection::Connection;
+use super::http2::connection::{Http2Connection, Http2Stream};
 use super::network::Network;
 use super::opening::open;
 use super::origin::Origin;
 use super::pools::{HeldConnection, Stream};
 use super::response::IdleState;
+use super::settings::HttpVersion;
 use super::unsolicited::Unsolicited;
 use crate::recorder::Marks;
 
@@ -33,13 +36,46 @@ pub struct UserPool {
     /// Connections opened, plus the number of pools before this one. Selects `connect_to` entries
     /// in turn, even if each user opens one connection.
     opened: Cell<usize>,
+    /// Held while a connection is opened that others are to share.
+    opening: tokio::sync::Mutex<()>,
+}
+
+/// Gives users their pools: each its own, or one for several users if the settings say so.
+#[derive(Default)]
+pub struct PoolSharing {
+    /// The pool that the last user got, and how many users have it.
+    last: RefCell<(Weak<UserPool>, u32)>,
+}
+
+impl PoolSharing {
+    /// A pool for one more user: that of the last one until as many users share it as the settings say.
+    pub fn pool(&self, network: &Rc<Network>) -> Rc<UserPool> {
+        let (last, users) = &mut *self.last.borrow_mut();
+        if *users < network.settings.streams
+            && let Some(pool) = last.upgrade()
+        {
+            *users += 1;
+            return pool;
+        }
+        let pool = Rc::new(UserPool::new(network.clone()));
+        (*last, *users) = (Rc::downgrade(&pool), 1);
+        pool
+    }
+}
+
+/// A stream on a connection that was not idle before.
+pub struct NewStream {
+    /// The stream.
+    pub stream: Stream,
+    /// Whether the connection was opened for it; another user can have opened it meanwhile.
+    pub is_opened: bool,
 }
 
 impl UserPool {
     /// A pool without connections.
     pub fn new(network: Rc<Network>) -> Self {
         let opened = Cell::new(network.resolver.next_client());
-        Self { number: network.pools.add(), opened, network }
+        Self { number: network.pools.add(), opened, opening: tokio::sync::Mutex::default(), network }
     }
 
     /// What the pools of the worker share.
@@ -67,7 +103,7 @@ impl UserPool {
     ) -> Option<Stream> {
         let network = &*self.network;
         while let Some(mut stream) = network.pools.take(self.number, origin) {
-            let since = stream.held.connection.idle_since();
+            let Some(since) = stream.idle_since() else { return Some(stream) };
             // What cannot be sent again is not risked on a connection that could be known to be closed.
             if is_repeatable && network.clock.now().since(since) < IDLE_CHECK_AFTER {
                 return Some(stream);
@@ -88,23 +124,64 @@ impl UserPool {
         origin: &Arc<Origin>,
         marks: &mut Marks,
         late: &Cell<Fault>,
-    ) -> Result<Stream, Failure> {
+    ) -> Result<NewStream, Failure> {
         let network = &*self.network;
+        // With HTTP/2 for certain, one connection is opened for all that wait.
+        let _opening = match network.settings.version {
+            HttpVersion::Two => Some(self.opening.lock().await),
+            HttpVersion::One | HttpVersion::Negotiated => None,
+        };
+        if let Some(stream) = network.pools.take_shared(self.number, origin) {
+            return Ok(NewStream { stream, is_opened: false });
+        }
         let connection_index = self.opened.get();
         self.opened.set(connection_index + 1);
-        let channel = open(network, origin, connection_index, marks, late).await?;
+        let channel = open(network, origin, network.tls(), connection_index, marks, late).await?;
         if origin.tls {
             network.note_secure(origin);
         }
         let open = network.count_opened(channel.peer().map(|peer| peer.address.ip()));
+        let is_http2 = match network.settings.version {
+            HttpVersion::Two => true,
+            HttpVersion::Negotiated => channel.protocol() == Some(b"h2"),
+            HttpVersion::One => false,
+        };
+        if is_http2 {
+            let stream = self.new_shared(channel, origin, open).await?;
+            return Ok(NewStream { stream, is_opened: true });
+        }
         let connection = Connection::new(channel, network.reader());
-        Ok(Stream { held: Box::new(HeldConnection { connection, origin: origin.clone(), open }) })
+        let held = HeldConnection { connection, origin: origin.clone(), open };
+        Ok(NewStream { stream: Stream::Http1(Box::new(held)), is_opened: true })
+    }
+
+    /// A stream on a connection that other requests will share. As in k6, a connection that another request opened
+    /// meanwhile is used, and this one is closed.
+    async fn new_shared(
+        &self,
+        channel: Channel,
+        origin: &Arc<Origin>,
+        open: Rc<Cell<u64>>,
+    ) -> Result<Stream, Failure> {
+        let pools = &self.network.pools;
+        let made = {
+            let Network { settings, clock, .. } = &*self.network;
+            Http2Connection::begin(settings, *clock, self.network.scratch(), channel, origin, open).await?
+        };
+        if !self.network.settings.keep_alive {
+            return Ok(Stream::Http2(Http2Stream::on(made)));
+        }
+        if let Some(known) = pools.take_shared(self.number, origin) {
+            return Ok(known);
+        }
+        pools.share(self.number, made.clone());
+        Ok(Stream::Http2(Http2Stream::on(made)))
     }
 
     /// Refuses a new connection on which bytes arrived before its first request. Otherwise a response that is there
     /// before its request would be taken for a very fast one. With TLS the handshake notices it.
     pub fn check_new(&self, stream: &mut Stream) -> Result<(), Failure> {
-        if stream.held.connection.channel().is_secure() {
+        if matches!(stream, Stream::Http1(held) if held.connection.channel().is_secure()) {
             return Ok(());
         }
         match stream.check_idle(self.network.worker_io()) {

@@ -126,6 +126,7 @@ impl Drive {
             machine: Machine::default(),
             co_located: Some(true),
             segment: None,
+            http2_streams: None,
             measured_from: self.warm_up,
         }
     }
@@ -138,7 +139,7 @@ impl Drive {
     /// The same; also returns the intervals. Fails the test if the run does not end.
     pub fn run_with_intervals(&self) -> Result<(Run, Vec<Arc<Interval>>), RunError> {
         let secure = self.requests.iter().any(|request| request.url.scheme() == "https");
-        let tls = secure.then(|| tls::configure(&self.settings.tls).unwrap());
+        let tls = secure.then(|| tls::configure(&self.settings.tls, self.settings.version).unwrap());
         let http = HttpConfig {
             settings: Arc::new(self.settings.clone()),
             defaults: self.defaults.clone(),

@@ -15,6 +15,7 @@ mod server;
 mod bodies;
 mod expectations;
 mod hang_ups;
+mod http2;
 mod memory;
 mod names;
 mod nginx;

@@ -12,6 +12,7 @@ use std::time::Duration;
 use knee_core::outcome::Outcome;
 use knee_core::record::Run;
 use knee_core::validity::diagnostics::Http2Offer;
+use knee_engine::http::settings::HttpVersion;
 
 use crate::drive::{Drive, REQUESTS, count, faults};
 use crate::identity;
@@ -35,7 +36,7 @@ impl Nginx {
         fs::write(folder.join("key.pem"), key).unwrap();
         let configuration = format!(
             "daemon off; master_process off; pid nginx.pid; error_log stderr error; events {{}}\n\
-             http {{ access_log off; client_body_temp_path .; proxy_temp_path .; fastcgi_temp_path .;\n\
+             http {{ log_format version $server_protocol; access_log log version; client_body_temp_path .; proxy_temp_path .; fastcgi_temp_path .;\n\
              uwsgi_temp_path .; scgi_temp_path .;\n\
              server {{ listen {address} ssl {flags}; ssl_certificate cert.pem; ssl_certificate_key key.pem;\n\
              location / {{ return 200 fine; }} }} }}\n"
@@ -66,6 +67,24 @@ impl Drop for Nginx {
         let _ = self.program.kill();
         let _ = self.program.wait();
         let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[test]
+#[cfg_attr(not(feature = "nginx-tests"), ignore = "needs nginx: --features nginx-tests")]
+fn nginx_answers_over_the_version_that_was_agreed_and_counts_the_same() {
+    for (name, flags, version, expected) in [
+        ("agreed", "http2", HttpVersion::Negotiated, "HTTP/2.0"),
+        ("alone", "http2", HttpVersion::Two, "HTTP/2.0"),
+        ("not_there", "", HttpVersion::Negotiated, "HTTP/1.1"),
+    ] {
+        let nginx = Nginx::start(name, flags);
+        let drive = Drive::closed(&format!("https://{}/", nginx.address), REQUESTS, 3).trusting();
+        let run = drive.with(|settings| settings.version = version).run();
+        assert_eq!(count(&run, Outcome::Ok), REQUESTS, "{:?}", faults(&run));
+        let log = fs::read_to_string(nginx.folder.join("log")).unwrap();
+        assert_eq!(log.lines().filter(|line| *line == expected).count() as u64, REQUESTS, "{name}: {log}");
+        assert_eq!(log.lines().count() as u64, REQUESTS);
     }
 }
 

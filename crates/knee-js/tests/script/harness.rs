@@ -261,5 +261,6 @@ fn head(scenarios: Vec<Scenario>) -> Head {
         machine: host::machine(),
         co_located: Some(true),
         segment: None,
+        http2_streams: None,
     }
 }

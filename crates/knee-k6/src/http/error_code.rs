@@ -5,7 +5,9 @@
 use std::io;
 
 use knee_core::outcome::Fault;
-use knee_engine::http::failure::{Blocked, Failure, Operation, SystemError, TlsProblem};
+use knee_engine::http::failure::{
+    Blocked, Failure, Http2Problem, Http2Scope, Operation, SystemError, TlsProblem,
+};
 use knee_engine::http::origin::Origin;
 
 /// The code and the message of a failure without a complete response.
@@ -15,6 +17,9 @@ pub fn of_failure(failure: &Failure) -> (String, u16) {
             Blocked::Name => ("hostname is blocked".to_owned(), 1111),
             Blocked::Address => ("ip is blacklisted".to_owned(), 1110),
         };
+    }
+    if let Some(problem) = failure.http2 {
+        return of_http2(problem, failure);
     }
     let of_tls = failure.tls.and_then(of_tls);
     if let Some(known) = of_tls.or_else(|| failure.system.map(of_system)) {
@@ -47,6 +52,17 @@ const fn code_of(fault: Fault) -> u16 {
         Fault::NetworkOther => 1200,
         _ => 1000,
     }
+}
+
+/// The same for HTTP/2: the words are k6's already.
+fn of_http2(problem: Http2Problem, failure: &Failure) -> (String, u16) {
+    let base = match problem.scope {
+        Http2Scope::GoAway => 1610,
+        Http2Scope::Stream => 1630,
+        Http2Scope::Connection => 1650,
+    };
+    let code = u16::try_from(problem.code).ok().filter(|code| *code <= 13).map_or(0, |code| code + 1);
+    (failure.message.clone().unwrap_or_default(), base + code)
 }
 
 /// The same for TLS.

@@ -145,6 +145,9 @@ fn likeness(run: &Run) -> u64 {
     // The plan is that of the whole load; the segment is the part of it.
     let _ = write!(text, "\n{plan}\n{}\n{:?}", machine(&head.machine), head.co_located);
     let _ = write!(text, "\n{:?}", head.segment);
+    if let Some(streams) = head.http2_streams {
+        let _ = write!(text, "\nHTTP/2, {streams}");
+    }
     fnv(text.as_bytes())
 }
 

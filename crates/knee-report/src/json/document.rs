@@ -72,6 +72,8 @@ pub struct Document<'v> {
     plan: &'v Plan,
     #[serde(skip_serializing_if = "Option::is_none")]
     segment: Option<&'v SegmentOf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    http2_streams: Option<u32>,
     series: Series<'v>,
     #[serde(skip_serializing_if = "Option::is_none")]
     observations: Option<Observed<'v>>,
@@ -117,6 +119,7 @@ impl<'v> Document<'v> {
             machine: &view.head.machine,
             plan: &view.head.plan,
             segment: view.head.segment.as_ref(),
+            http2_streams: view.head.http2_streams,
             series: Series(&view.series),
             observations: (!view.observations.sources.is_empty()).then_some(Observed(&view.observations)),
         }

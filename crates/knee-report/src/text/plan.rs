@@ -16,7 +16,7 @@ const LEVELS_MAX: usize = 4;
 pub fn pieces(head: &Head) -> Vec<String> {
     let plan = &head.plan;
     let mut pieces = match plan.scenarios.as_slice() {
-        [scenario] => one(scenario),
+        [scenario] => one(scenario, head.http2_streams),
         scenarios => several(plan, scenarios),
     };
     pieces.extend(part(head));
@@ -36,17 +36,29 @@ pub fn part(head: &Head) -> Option<String> {
     Some(format!("part {} of this load", clean::line(segment)))
 }
 
-fn one(scenario: &Scenario) -> Vec<String> {
-    let mut pieces = match &scenario.executor {
-        Executor::Closed { vus: users } => {
+/// `http2_streams`: users that share each connection, with HTTP/2.
+fn one(scenario: &Scenario, http2_streams: Option<u32>) -> Vec<String> {
+    let mut pieces = match (&scenario.executor, http2_streams) {
+        (Executor::Closed { vus: users }, None) => {
             vec!["closed".to_owned(), plural(&levels(users), "connection")]
         }
-        Executor::Open { rate, arrivals, users_max } => vec![
+        (Executor::Closed { vus: users }, Some(1)) => {
+            vec!["closed".to_owned(), plural(&levels(users), "HTTP/2 connection")]
+        }
+        (Executor::Closed { vus: users }, Some(streams)) => {
+            let requests =
+                format!("{} at a time on each HTTP/2 connection", number::count(u64::from(streams)));
+            vec!["closed".to_owned(), plural(&levels(users), "user"), requests]
+        }
+        (Executor::Open { rate, arrivals, users_max }, _) => vec![
             "open".to_owned(),
             format!("{}/s {}", levels(rate), spacing(*arrivals)),
             format!("at most {} in flight", number::count(u64::from(*users_max))),
         ],
     };
+    if let (Executor::Open { .. }, Some(_)) = (&scenario.executor, http2_streams) {
+        pieces.push("HTTP/2".to_owned());
+    }
     pieces.push(match scenario.stop {
         Stop::Requests(requests) => plural(&number::count(requests), "request"),
         Stop::At(end) => end.to_string(),

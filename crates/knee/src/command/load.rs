@@ -18,6 +18,7 @@ use knee_driver::Loaded;
 use knee_engine::control::Control;
 use knee_engine::host;
 use knee_engine::http::request::Defaults;
+use knee_engine::http::settings::HttpVersion;
 use knee_engine::http::tls;
 use knee_engine::journal::FileJournal;
 use knee_engine::requests::RequestSet;
@@ -200,7 +201,7 @@ pub(super) fn way(load: &Load) -> Result<HttpConfig, Problem> {
     let needs_tls = load.requests.iter().any(|request| request.url.scheme() == "https");
     let may_redirect = load.http.redirects > 0;
     let tls = (needs_tls || may_redirect)
-        .then(|| tls::configure(&load.http.tls))
+        .then(|| tls::configure(&load.http.tls, load.http.version))
         .transpose()
         .map_err(|error| Problem::new(error.to_string(), "check --cacert, --cert and --key"))?;
     let defaults = Defaults {
@@ -208,7 +209,7 @@ pub(super) fn way(load: &Load) -> Result<HttpConfig, Problem> {
         accept_encoding: load.http.decode,
         ..Defaults::default()
     };
-    let http2 = Some(Http2Offer::OnRequest);
+    let http2 = (load.http.version == HttpVersion::One).then_some(Http2Offer::OnRequest);
     Ok(HttpConfig { settings: Arc::new(load.http.clone()), defaults, tls, http2 })
 }
 
@@ -230,6 +231,7 @@ fn head(load: &Load) -> Head {
         machine: host::machine(),
         co_located,
         segment: None,
+        http2_streams: (load.http.version == HttpVersion::Two).then_some(load.http.streams),
     }
 }
 

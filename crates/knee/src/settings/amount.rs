@@ -22,6 +22,8 @@ pub const GRACE: Nanos = Nanos::from_secs(5);
 pub const INTERVAL: Nanos = Nanos::from_secs(1);
 /// Most connections; far more than a machine has local ports towards one address.
 const CONNECTIONS_MAX: u64 = 1_000_000;
+/// Most requests at a time on one connection; servers usually take 100 or 128.
+const STREAMS_MAX: u64 = 10_000;
 /// Most requests: at a million a second, 31 years.
 const REQUESTS_MAX: u64 = 1_000_000_000_000_000;
 /// Most worker threads.
@@ -34,6 +36,8 @@ pub const SEED_MAX: u64 = (1 << 53) - 1;
 pub struct Amount {
     /// The scenario.
     pub scenario: Scenario,
+    /// Users that share a connection.
+    pub streams: u32,
     /// Warm-up, which is not in the totals.
     pub warm_up: Nanos,
     /// Time for requests in flight at the end; [`Nanos::MAX`] for as long as it takes.
@@ -58,11 +62,12 @@ pub fn amount(flags: &AmountFlags, cpus: u16, notes: &mut Vec<String>) -> Result
         .transpose()?;
     let typed_rate = flags.rate.as_deref().map(|text| rate("-q", text)).transpose()?;
     let warm_up = flags.warm_up.as_deref().map_or(Ok(Nanos::ZERO), |text| span("--warm-up", text))?;
-    let stages = stages(&flags.stages, typed_rate.is_some())?;
+    let mut stages = stages(&flags.stages, typed_rate.is_some())?;
     let seed = flags.seed.as_deref().map_or(Ok(1), |text| whole("--seed", text, 0..=SEED_MAX))?;
 
     let stop = stop(flags, &stages, warm_up)?;
-    let connections = typed_connections.unwrap_or(CONNECTIONS);
+    let streams = flags.streams.as_deref().map_or(Ok(1), |text| whole("-p", text, 1..=STREAMS_MAX))? as u32;
+    let connections = typed_connections.unwrap_or(CONNECTIONS).saturating_mul(streams);
     let connections = fewer_if_useless(connections, typed_connections.is_some(), stop, notes);
     let executor = match typed_rate {
         Some(start) => Executor::Open {
@@ -72,13 +77,16 @@ pub fn amount(flags: &AmountFlags, cpus: u16, notes: &mut Vec<String>) -> Result
         },
         None if stages.is_empty() => Executor::Closed { vus: Curve::constant(f64::from(connections)) },
         None => {
-            let start = typed_connections.map_or(0.0, f64::from);
+            for stage in &mut stages {
+                stage.target *= f64::from(streams);
+            }
+            let start = typed_connections.map_or(0.0, |count| f64::from(count) * f64::from(streams));
             Executor::Closed { vus: curve(start, stages, warm_up, "-c")? }
         }
     };
     let scenario = Scenario::new("default", executor, stop);
     let workers = workers(flags.workers.as_deref(), cpus, scenario.users_max(), notes)?;
-    Ok(Amount { scenario, warm_up, grace: grace(flags)?, workers, seed })
+    Ok(Amount { scenario, streams, warm_up, grace: grace(flags)?, workers, seed })
 }
 
 fn refuse_contradictions(flags: &AmountFlags) -> Result<(), Problem> {

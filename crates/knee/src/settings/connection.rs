@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use knee_core::unit::Nanos;
-use knee_engine::http::settings::{AddressFamily, ConnectTo, Settings, TlsSettings};
+use knee_engine::http::settings::{AddressFamily, ConnectTo, HttpVersion, Settings, TlsSettings};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -43,6 +43,7 @@ pub fn settings(flags: &ConnectionFlags, request: &RequestFlags) -> Result<Setti
             .as_deref()
             .map_or(Ok(defaults.decoded_max), |text| size("--decoded-max", text))?,
         tls: tls(flags)?,
+        version: version(flags)?,
         ..defaults
     })
 }
@@ -54,6 +55,18 @@ fn request_timeout(flags: &RequestFlags) -> Result<Option<Nanos>, Problem> {
 fn redirects(flags: &RequestFlags) -> Result<u32, Problem> {
     let redirects = flags.redirects.as_deref().map_or(Ok(0), |text| whole("-r", text, 0..=REDIRECTS_MAX))?;
     Ok(redirects as u32)
+}
+
+fn version(flags: &ConnectionFlags) -> Result<HttpVersion, Problem> {
+    match flags.http_version.as_deref() {
+        None if flags.http2 => Ok(HttpVersion::Two),
+        None | Some("1.1") => Ok(HttpVersion::One),
+        Some("2") => Ok(HttpVersion::Two),
+        Some(other) => Err(Problem::new(
+            format!("`--http-version {other}`: there is no such version here"),
+            "give 1.1 or 2",
+        )),
+    }
 }
 
 const fn family(flags: &ConnectionFlags) -> AddressFamily {

@@ -179,8 +179,8 @@ const BAD: &[&str] = &[
     "http://public.test/ --allow-host other.test",
     "http://localhost/ --connect-to localhost:80:public.test:80",
     // What comes later.
-    "http://localhost/ --http2",
     "http://localhost/ -p 4",
+    "http://localhost/ --http2 -p 0",
     "http://localhost/ --http-version 3",
     "http://localhost/ -x proxy:3128",
     "http://localhost/ --rand-regex-url",
@@ -360,6 +360,17 @@ fn a_public_host_takes_a_little_load_or_a_confirmation() {
     ] {
         good(line);
     }
+}
+
+#[test]
+fn http2_puts_several_requests_at_a_time_on_each_connection() {
+    let load = good("http://localhost/ --http2 -c 3 -p 4 -z 1s");
+    assert_eq!((load.http.version, load.http.streams), (HttpVersion::Two, 4));
+    assert_eq!(load.plan.users_max(), 12);
+    let load = good("http://localhost/ --http-version 2 -p 4 --stage 1s:3");
+    assert_eq!(load.plan.users_max(), 12, "stages are in connections");
+    let load = good("http://localhost/ -n 10");
+    assert_eq!((load.http.version, load.http.streams), (HttpVersion::One, 1));
 }
 
 #[test]

@@ -74,9 +74,9 @@ const BAD: &[(&str, &str, &str)] = &[
         "write `--disable-keepalive`",
     ),
     (
-        "$URL --http2",
-        "HTTP/2 is not supported",
-        "leave out `--http2` and `-p`: this version supports HTTP/1.1 only",
+        "$URL -p 4",
+        "`-p` needs `--http2`",
+        "with HTTP/1.1 a connection has one request at a time: use `-c` for more connections",
     ),
     (
         "$URL --output-format yaml",

@@ -26,6 +26,9 @@ pub struct Answer {
     head: bool,
 }
 
+/// Status, headers, body, and the pause before them.
+pub type Whole = (u16, Vec<(String, String)>, Vec<u8>, Duration);
+
 /// How an answer travels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Shape {
@@ -137,6 +140,13 @@ impl Answer {
             _ => pieces.push(now(&self.body)),
         }
         pieces
+    }
+
+    /// Its parts, for versions of HTTP without chunks; `None` if the answer is one that breaks off.
+    pub fn whole(self) -> Option<Whole> {
+        let is_whole = matches!(self.shape, Shape::Whole | Shape::Chunks(_) | Shape::Drip(_) | Shape::Close);
+        let body = if self.head { Vec::new() } else { self.body };
+        is_whole.then_some((self.status, self.headers, body, self.pause))
     }
 
     /// The first line and the headers.

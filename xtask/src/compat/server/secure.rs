@@ -12,7 +12,7 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
-use super::{Answer, Journal, Respond};
+use super::{Answer, Journal, Respond, http2};
 
 /// What clients need to know.
 pub struct Secure {
@@ -94,6 +94,8 @@ pub fn open(journal: &Journal) -> Result<Secure> {
         variables.push((name, door(config, journal)?));
     }
     variables.push(("TLS_NONE", door_without_tls()?));
+    let two = config(&authority.identity(&here, false)?, all, None)?;
+    variables.push(("TLS_2", http2::door(Arc::unwrap_or_clone(two), journal)?));
     let (certificate, key) = authority.identity(&["client"], false)?;
     variables.push(("CLIENT_CERT", certificate.pem()));
     variables.push(("CLIENT_KEY", key.serialize_pem()));

@@ -34,6 +34,7 @@ fn head() -> Head {
         machine: Machine::default(),
         co_located: Some(true),
         segment: None,
+        http2_streams: None,
         measured_from: Nanos::ZERO,
     }
 }

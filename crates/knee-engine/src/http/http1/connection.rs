@@ -13,7 +13,7 @@ use knee_core::unit::Nanos;
 use super::super::channel::{Channel, WorkerIo};
 use super::super::failure::{Failure, Operation};
 use super::super::prepared::PreparedRequest;
-use super::super::response::{ExchangeError, IdleState, Response, Sink, Traffic};
+use super::super::response::{ExchangeError, IdleState, Response, Sink, Traffic, Unprocessed};
 use super::super::tls::SessionState;
 use super::reader::{Progress, ResponseReader};
 use crate::recorder::Marks;
@@ -127,7 +127,7 @@ impl Connection {
         self.channel.begin_send(bytes).map_err(|failure| ExchangeError {
             failure: Failure { fault: Fault::TlsBroken, ..failure },
             at: worker_io.clock.now(),
-            is_unprocessed: self.exchanges > 0,
+            unprocessed: if self.exchanges > 0 { Unprocessed::Possibly } else { Unprocessed::No },
         })?;
         let sent = worker_io.clock.now();
         on_sent(sent);
@@ -149,8 +149,9 @@ impl Connection {
                 // The server possibly closed the connection before it received anything.
                 let is_hang_up =
                     matches!(failure.fault, Fault::ClosedEarly | Fault::Reset | Fault::TlsBroken);
-                let is_unprocessed = self.exchanges > 0 && is_hang_up && !self.reader.begun();
-                Err(ExchangeError { failure, at, is_unprocessed })
+                let possibly = self.exchanges > 0 && is_hang_up && !self.reader.begun();
+                let unprocessed = if possibly { Unprocessed::Possibly } else { Unprocessed::No };
+                Err(ExchangeError { failure, at, unprocessed })
             }
         }
     }

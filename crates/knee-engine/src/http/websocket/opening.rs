@@ -113,7 +113,7 @@ impl Attempt {
         on_sent: impl FnOnce(Nanos),
     ) -> Result<Socket, OpenError> {
         let number = network.resolver.next_client();
-        let opened = open(network, opening.origin, number, &mut self.marks, late).await;
+        let opened = open(network, opening.origin, network.tls_http1(), number, &mut self.marks, late).await;
         let mut channel = opened.map_err(OpenError::Failed)?;
         self.peer = channel.peer();
         self.counts.connections = 1;

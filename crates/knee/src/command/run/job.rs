@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use knee_core::validity::diagnostics::Http2Offer;
 use knee_engine::http::request::Defaults;
+use knee_engine::http::settings::HttpVersion;
 use knee_engine::http::tls;
 use knee_engine::run::HttpConfig;
 use knee_js::program::HttpDefaults;
@@ -127,10 +127,14 @@ fn http(options: &HttpOptions) -> HttpDefaults {
 
 /// How requests are sent. TLS is always prepared, because the script names its URLs only later.
 fn way(options: &HttpOptions, surroundings: &Terminal) -> Result<HttpConfig, Problem> {
-    let settings = network::settings(options)?;
-    let config = tls::configure(&settings.tls).map_err(|error| Problem::new(error.to_string(), ""))?;
-    let http2 = (!surroundings.without_http2).then_some(Http2Offer::TakenByK6);
-    Ok(HttpConfig { settings: Arc::new(settings), defaults: Defaults::default(), tls: Some(config), http2 })
+    let mut settings = network::settings(options)?;
+    if !surroundings.without_http2 {
+        settings.version = HttpVersion::Negotiated;
+    }
+    let config = tls::configure(&settings.tls, settings.version);
+    let config = config.map_err(|error| Problem::new(error.to_string(), ""))?;
+    let settings = Arc::new(settings);
+    Ok(HttpConfig { settings, defaults: Defaults::default(), tls: Some(config), http2: None })
 }
 
 pub fn pairs<'a>(entries: impl IntoIterator<Item = (&'a String, &'a String)>) -> Vec<(String, String)> {
