@@ -1,4 +1,4 @@
-//! Writes every sample of a run while it runs, in k6's formats: JSON lines or CSV.
+//! Hands over every sample of a run while it runs, as k6 does: JSON lines, CSV, or sums for Prometheus.
 //!
 //! Workers hand samples over in batches and never wait: when the writer is too slow, batches are
 //! dropped, counted and reported. Does not compute figures; the summary does.
@@ -24,6 +24,7 @@ pub mod batch;
 mod csv;
 mod json;
 mod number;
+mod remote_write;
 pub mod time;
 
 #[cfg(test)]
@@ -46,11 +47,16 @@ pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The destination and format of samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// The form.
-    pub form: Form,
-    /// The file; stdout if there is none. Packed if its name ends in `.gz`.
-    pub file: Option<PathBuf>,
+pub enum Target {
+    /// Lines.
+    Lines {
+        /// Their form.
+        form: Form,
+        /// The file; stdout if there is none. Packed if its name ends in `.gz`.
+        file: Option<PathBuf>,
+    },
+    /// Sums, to an endpoint of Prometheus.
+    RemoteWrite(remote_write::Config),
 }
 
 /// A form of samples.
@@ -63,7 +69,7 @@ pub enum Form {
 }
 
 impl Target {
-    /// Reads `json=FILE`, `csv=FILE` or one of the forms alone.
+    /// Reads `json=FILE`, `csv=FILE`, one of the forms alone, or `experimental-prometheus-rw`.
     pub fn parse(text: &str, env: Lookup<'_>) -> Result<Self, String> {
         let (kind, file) = text.split_once('=').unwrap_or((text, ""));
         let file = |variable: &str, otherwise: &str| {
@@ -71,11 +77,12 @@ impl Target {
             named.into_iter().find(|name| !name.is_empty()).filter(|name| name != "-").map(PathBuf::from)
         };
         match kind {
-            "json" => Ok(Self { form: Form::Json, file: file("K6_JSON_FILENAME", "") }),
+            "json" => Ok(Self::Lines { form: Form::Json, file: file("K6_JSON_FILENAME", "") }),
             "csv" => {
                 let form = Form::Csv(TimeForm::parse(&env("K6_CSV_TIME_FORMAT").unwrap_or_default())?);
-                Ok(Self { form, file: file("K6_CSV_FILENAME", "file.csv") })
+                Ok(Self::Lines { form, file: file("K6_CSV_FILENAME", "file.csv") })
             }
+            "experimental-prometheus-rw" => Ok(Self::RemoteWrite(remote_write::Config::from_env(env)?)),
             _ => Err(format!("there is no output `{kind}`")),
         }
     }
@@ -91,6 +98,8 @@ pub struct Settings {
     pub thresholds: BTreeMap<String, Vec<String>>,
     /// Which tags samples get by themselves.
     pub system_tags: SystemTags,
+    /// Tells the user what an endpoint refuses.
+    pub say: remote_write::Say,
 }
 
 /// Sends batches to the writer. Clones send to the same writer.
@@ -113,22 +122,22 @@ impl Outlet {
 
 /// The thread that writes.
 pub struct Writer {
-    thread: JoinHandle<io::Result<()>>,
+    thread: JoinHandle<io::Result<Vec<String>>>,
     lost: Arc<AtomicU64>,
 }
 
 impl Writer {
     /// Opens and empties all files, and begins to write.
     pub fn start(settings: &Settings) -> io::Result<(Self, Outlet)> {
-        let sheets = settings
+        let sinks = settings
             .targets
             .iter()
-            .map(|target| Sheet::open(target, settings))
+            .map(|target| Sink::open(target, settings))
             .collect::<Result<Vec<_>, _>>()?;
         let (batches, inbox) = sync_channel(BATCHES_MAX);
         let lost = Arc::new(AtomicU64::new(0));
         let thread =
-            std::thread::Builder::new().name("samples".to_owned()).spawn(move || write(sheets, &inbox))?;
+            std::thread::Builder::new().name("samples".to_owned()).spawn(move || write(sinks, &inbox))?;
         Ok((Self { thread, lost: lost.clone() }, Outlet { batches, lost }))
     }
 
@@ -136,26 +145,75 @@ impl Writer {
     /// user, if there is one.
     pub fn finish(self) -> Option<String> {
         let written = self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the writer has panicked")));
-        if let Err(error) = written {
-            return Some(format!("cannot write samples, the file is incomplete: {error}"));
-        }
+        let mut warnings = match written {
+            Ok(warnings) => warnings,
+            Err(error) => return Some(format!("cannot write samples, the file is incomplete: {error}")),
+        };
         let lost = self.lost.load(Ordering::Relaxed);
-        (lost > 0).then(|| {
-            format!("{lost} samples are missing from the output: the disk or the compression was too slow; the summary counts all of them")
-        })
+        if lost > 0 {
+            warnings.push(format!("{lost} samples are missing from the output: the disk or the compression was too slow; the summary counts all of them"));
+        }
+        (!warnings.is_empty()).then(|| warnings.join("; "))
     }
 }
 
-fn write(mut sheets: Vec<Sheet>, inbox: &Receiver<Batch>) -> io::Result<()> {
+/// Writes until all outlets are gone; returns warnings.
+fn write(mut sinks: Vec<Sink>, inbox: &Receiver<Batch>) -> io::Result<Vec<String>> {
     loop {
         match inbox.recv_timeout(PACE) {
-            Ok(batch) => {
-                for sheet in &mut sheets {
-                    sheet.write(&batch)?;
-                }
+            Ok(batch) => sinks.iter_mut().try_for_each(|sink| sink.write(&batch))?,
+            Err(RecvTimeoutError::Timeout) => sinks.iter_mut().try_for_each(Sink::flush)?,
+            Err(RecvTimeoutError::Disconnected) => {
+                let closed: io::Result<Vec<_>> = sinks.into_iter().map(Sink::close).collect();
+                return Ok(closed?.into_iter().flatten().collect());
             }
-            Err(RecvTimeoutError::Timeout) => sheets.iter_mut().try_for_each(Sheet::flush)?,
-            Err(RecvTimeoutError::Disconnected) => return sheets.into_iter().try_for_each(Sheet::close),
+        }
+    }
+}
+
+/// Where samples go.
+enum Sink {
+    Lines(Sheet),
+    Push(Box<remote_write::Pusher>),
+}
+
+impl Sink {
+    fn open(target: &Target, settings: &Settings) -> io::Result<Self> {
+        Ok(match target {
+            Target::Lines { form, file } => Self::Lines(Sheet::open(*form, file.as_deref(), settings)?),
+            Target::RemoteWrite(config) => Self::Push(Box::new(remote_write::Pusher::start(
+                config,
+                settings.metrics.clone(),
+                settings.say.clone(),
+            )?)),
+        })
+    }
+
+    fn write(&mut self, batch: &Batch) -> io::Result<()> {
+        match self {
+            Self::Lines(sheet) => sheet.write(batch),
+            Self::Push(pusher) => {
+                pusher.add(batch);
+                Ok(())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Lines(sheet) => sheet.flush(),
+            Self::Push(pusher) => {
+                pusher.tick();
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends it; a warning for the user, if there is one.
+    fn close(self) -> io::Result<Option<String>> {
+        match self {
+            Self::Lines(sheet) => sheet.close().map(|()| None),
+            Self::Push(pusher) => Ok(pusher.finish()),
         }
     }
 }
@@ -214,10 +272,10 @@ enum Lines {
 }
 
 impl Sheet {
-    fn open(target: &Target, settings: &Settings) -> io::Result<Self> {
+    fn open(form: Form, file: Option<&Path>, settings: &Settings) -> io::Result<Self> {
         let mut sheet = Self {
-            paper: Paper::open(target.file.as_deref())?,
-            form: match target.form {
+            paper: Paper::open(file)?,
+            form: match form {
                 Form::Json => {
                     Lines::Json(json::Lines::new(settings.metrics.clone(), settings.thresholds.clone()))
                 }

@@ -41,7 +41,7 @@ fn samples(metrics: &Registry) -> Batch {
 fn written(name: &str, settings: impl FnOnce(Target) -> Settings, form: Form) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join(name);
-    let settings = settings(Target { form, file: Some(file.clone()) });
+    let settings = settings(Target::Lines { form, file: Some(file.clone()) });
     let samples = samples(&settings.metrics);
     let (writer, outlet) = Writer::start(&settings).unwrap();
     outlet.send(samples);
@@ -53,7 +53,7 @@ fn written(name: &str, settings: impl FnOnce(Target) -> Settings, form: Form) ->
 fn settings(target: Target) -> Settings {
     let thresholds = BTreeMap::from([("http_reqs".to_owned(), vec!["count>1".to_owned()])]);
     let system_tags = SystemTags::of(["check", "group", "vu", "iter", "scenario", "url"]);
-    Settings { targets: vec![target], metrics: metrics(), thresholds, system_tags }
+    Settings { targets: vec![target], metrics: metrics(), thresholds, system_tags, say: Arc::new(|_| ()) }
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn samples_that_the_writer_cannot_take_are_counted() {
     let outlet = Outlet { batches, lost: lost.clone() };
     (0..3).for_each(|_| outlet.send(samples(&metrics())));
     drop((outlet, inbox));
-    let writer = Writer { thread: std::thread::spawn(|| Ok(())), lost };
+    let writer = Writer { thread: std::thread::spawn(|| Ok(Vec::new())), lost };
     let words = writer.finish().unwrap();
     assert!(
         words.starts_with(&format!("{} samples are missing from the output", 2 * samples(&metrics()).len())),
@@ -122,7 +122,7 @@ fn samples_that_the_writer_cannot_take_are_counted() {
 
 #[test]
 fn a_disk_that_is_full_is_reported() {
-    let target = Target { form: Form::Json, file: Some("/dev/full".into()) };
+    let target = Target::Lines { form: Form::Json, file: Some("/dev/full".into()) };
     let (writer, outlet) = Writer::start(&settings(target)).unwrap();
     outlet.send(samples(&metrics()));
     drop(outlet);
@@ -174,8 +174,11 @@ fn a_target_names_its_form_and_file() {
     let env = |name: &str| (name == "K6_CSV_TIME_FORMAT").then(|| "rfc3339".to_owned());
     let parse = |text: &str| Target::parse(text, &env);
     let file = |name: &str| Some(PathBuf::from(name));
-    assert_eq!(parse("json=a=b.gz"), Ok(Target { form: Form::Json, file: file("a=b.gz") }));
-    assert_eq!(parse("json"), Ok(Target { form: Form::Json, file: None }));
-    assert_eq!(parse("csv"), Ok(Target { form: Form::Csv(TimeForm::Rfc3339), file: file("file.csv") }));
+    assert_eq!(parse("json=a=b.gz"), Ok(Target::Lines { form: Form::Json, file: file("a=b.gz") }));
+    assert_eq!(parse("json"), Ok(Target::Lines { form: Form::Json, file: None }));
+    assert_eq!(
+        parse("csv"),
+        Ok(Target::Lines { form: Form::Csv(TimeForm::Rfc3339), file: file("file.csv") })
+    );
     assert!(parse("statsd").is_err());
 }

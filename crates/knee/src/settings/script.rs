@@ -334,10 +334,12 @@ fn outputs(flags: &RunReportFlags, env: Lookup<'_>) -> Result<Vec<Target>, Probl
     }
     let read = |text: &String| {
         Target::parse(text, env).map_err(|words| {
-            Problem::new(
-                words,
-                "use `-o json=FILE` or `-o csv=FILE`; every run is also saved, see `knee report`",
-            )
+            let hint = if words.contains("K6_PROMETHEUS_RW_") {
+                "the guide for users of k6 lists these variables, and what each takes"
+            } else {
+                "use `-o json=FILE`, `-o csv=FILE` or `-o experimental-prometheus-rw`; every run is also saved, see `knee report`"
+            };
+            Problem::new(words, hint)
         })
     };
     given.iter().map(read).collect()

@@ -77,7 +77,7 @@ pub(super) struct Taken {
 impl Job<'_> {
     /// Runs `setup`, the load and `teardown`; samples go to their outputs meanwhile.
     pub(super) fn course(&self, narrate: fn(&str)) -> Result<Course, Failed> {
-        let (writer, outlet) = self.writer()?.unzip();
+        let (writer, outlet) = self.writer(narrate)?.unzip();
         let course = self.stages(&self.view(outlet), narrate);
         // All workers are done, and with them all ways to the writer.
         let complaint = writer.and_then(Writer::finish);
@@ -155,7 +155,7 @@ impl Job<'_> {
     }
 
     /// Opens the files that every sample goes to.
-    fn writer(&self) -> Result<Option<(Writer, Outlet)>, Failed> {
+    fn writer(&self, narrate: fn(&str)) -> Result<Option<(Writer, Outlet)>, Failed> {
         if self.asked.outputs.is_empty() {
             return Ok(None);
         }
@@ -167,6 +167,7 @@ impl Job<'_> {
             metrics: self.session.program.metrics.clone(),
             thresholds: self.guards.iter().map(sources).collect(),
             system_tags: self.system_tags,
+            say: Arc::new(move |words| narrate(&format!("warning: {}", on_one_line(words)))),
         };
         Writer::start(&settings).map(Some).map_err(|error| {
             let hint = "check the folder, its permissions and the space left";

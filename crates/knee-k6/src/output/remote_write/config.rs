@@ -1,0 +1,149 @@
+//! The settings, from k6's variables.
+
+use std::time::Duration;
+
+use crate::duration::SignedDuration;
+
+/// What begins each of the variables.
+const PREFIX: &str = "K6_PROMETHEUS_RW_";
+/// Longest time that a URL or another setting can name, against typing errors.
+const INTERVAL_MAX: Duration = Duration::from_secs(3_600);
+
+/// Where series go, and in which form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The endpoint.
+    pub url: String,
+    /// Names and values of headers.
+    pub headers: Vec<(String, String)>,
+    /// Whether any certificate is accepted.
+    pub insecure: bool,
+    /// Time between two pushes.
+    pub interval: Duration,
+    /// What is sent of trends.
+    pub stats: Vec<Stat>,
+    /// Whether trends are native histograms instead.
+    pub native: bool,
+    /// Whether all series are marked as ended after the run.
+    pub stale: bool,
+}
+
+/// A figure of a trend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stat {
+    /// Mean.
+    Avg,
+    /// Smallest value.
+    Min,
+    /// Median.
+    Med,
+    /// Largest value.
+    Max,
+    /// Number of values.
+    Count,
+    /// Sum of the values.
+    Sum,
+    /// A percentile, as the user wrote it: `99.9`.
+    Percentile(String),
+}
+
+impl Stat {
+    fn parse(text: &str) -> Result<Self, String> {
+        Ok(match text.trim() {
+            "avg" => Self::Avg,
+            "min" => Self::Min,
+            "med" => Self::Med,
+            "max" => Self::Max,
+            "count" => Self::Count,
+            "sum" => Self::Sum,
+            other => {
+                let number = other.strip_prefix("p(").and_then(|rest| rest.strip_suffix(')'));
+                let is_percent = |number: &&str| {
+                    number.parse::<f64>().is_ok_and(|percent| (0.0..=100.0).contains(&percent))
+                };
+                let number = number.filter(is_percent).ok_or_else(|| {
+                    format!(
+                        "`{other}` in {PREFIX}TREND_STATS is none of avg, min, med, max, count, sum and p(N)"
+                    )
+                })?;
+                Self::Percentile(number.to_owned())
+            }
+        })
+    }
+
+    /// What follows the name of the metric: `p999`.
+    pub fn suffix(&self) -> String {
+        match self {
+            Self::Avg => "avg".to_owned(),
+            Self::Min => "min".to_owned(),
+            Self::Med => "med".to_owned(),
+            Self::Max => "max".to_owned(),
+            Self::Count => "count".to_owned(),
+            Self::Sum => "sum".to_owned(),
+            Self::Percentile(number) => format!("p{}", number.replace('.', "")),
+        }
+    }
+}
+
+impl Config {
+    /// Reads the variables.
+    ///
+    /// # Errors
+    /// A value is wrong, or asks for what is not supported; the text names the variable.
+    pub fn from_env(env: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let get = |name: &str| env(&format!("{PREFIX}{name}")).filter(|value| !value.is_empty());
+        for name in ["SIGV4_REGION", "SIGV4_ACCESS_KEY", "SIGV4_SECRET_KEY", "CLIENT_CERTIFICATE"] {
+            if get(name).is_some() {
+                return Err(format!("{PREFIX}{name} is not supported"));
+            }
+        }
+        let flag = |name: &str| match get(name).as_deref() {
+            Some("true" | "1") => Ok(true),
+            None | Some("false" | "0") => Ok(false),
+            Some(other) => Err(format!("{PREFIX}{name} is `{other}`, not true or false")),
+        };
+        let url = get("SERVER_URL").unwrap_or_else(|| "http://localhost:9090/api/v1/write".to_owned());
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            return Err(format!("{PREFIX}SERVER_URL is `{url}`, which is no URL of http or https"));
+        }
+        let stats = get("TREND_STATS").unwrap_or_else(|| "p(99)".to_owned());
+        Ok(Self {
+            url,
+            headers: headers(&get)?,
+            insecure: flag("INSECURE_SKIP_TLS_VERIFY")?,
+            interval: interval(get("PUSH_INTERVAL").as_deref())?,
+            stats: stats.split(',').map(Stat::parse).collect::<Result<_, _>>()?,
+            native: flag("TREND_AS_NATIVE_HISTOGRAM")?,
+            stale: flag("STALE_MARKERS")?,
+        })
+    }
+}
+
+/// The headers that the user asks for, and those of credentials.
+fn headers(get: &dyn Fn(&str) -> Option<String>) -> Result<Vec<(String, String)>, String> {
+    let mut headers = Vec::new();
+    if let Some(user) = get("USERNAME") {
+        let pair = format!("{user}:{}", get("PASSWORD").unwrap_or_default());
+        headers.push(("authorization".to_owned(), knee_engine::http::request::basic(pair.as_bytes())));
+    }
+    for text in get("HTTP_HEADERS").unwrap_or_default().split(',').filter(|text| !text.is_empty()) {
+        let (name, value) =
+            text.split_once(':').ok_or_else(|| format!("`{text}` in {PREFIX}HTTP_HEADERS has no colon"))?;
+        headers.push((name.trim().to_ascii_lowercase(), value.trim().to_owned()));
+    }
+    if let Some(token) = get("BEARER_TOKEN") {
+        headers.retain(|(name, _)| name != "authorization");
+        headers.push(("authorization".to_owned(), format!("Bearer {token}")));
+    }
+    Ok(headers)
+}
+
+/// The time between two pushes: as k6 writes durations, or a number of milliseconds.
+fn interval(text: Option<&str>) -> Result<Duration, String> {
+    let Some(text) = text else { return Ok(Duration::from_secs(5)) };
+    let span = SignedDuration::parse(text)
+        .map(|span| Duration::from_nanos(span.to_nanos().as_nanos()))
+        .ok()
+        .filter(|span| *span > Duration::ZERO && *span <= INTERVAL_MAX);
+    span.ok_or_else(|| format!("{PREFIX}PUSH_INTERVAL is `{text}`, not a duration from 1ms to 1h"))
+}

@@ -1,0 +1,243 @@
+//! Adds samples up, one series for each metric and each set of tags, and makes messages of those that changed.
+//!
+//! As in k6: counters and rates are of the whole run so far, trends too; a series is sent with the time of its last
+//! sample. Does not send.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::super::batch::Batch;
+use super::config::Stat;
+use super::message::{Label, Sample, TimeSeries, WriteRequest};
+use super::native::NativeHistogram;
+use crate::metric::{Contains, Kind, MetricId, Registry, Trend};
+
+/// Most series; k6 warns at as many. Samples of further ones are counted as lost.
+const SERIES_MAX: usize = 100_000;
+/// The value that marks a series as ended.
+const STALE: u64 = 0x7ff0_0000_0000_0002;
+
+/// A set of tags, by its number.
+type TagSet = u32;
+type Tags = Box<[(String, String)]>;
+
+/// All series.
+pub struct SeriesSet {
+    metrics: Arc<Registry>,
+    stats: Vec<Stat>,
+    native: bool,
+    numbers: FxHashMap<Tags, TagSet>,
+    tags: Vec<Tags>,
+    series: FxHashMap<(MetricId, TagSet), Series>,
+    /// Those that changed since the last message, in the order in which they did.
+    changed: Vec<(MetricId, TagSet)>,
+    /// Samples of series that were too many.
+    lost: u64,
+}
+
+struct Series {
+    total: Total,
+    /// Milliseconds since the Unix epoch.
+    latest: i64,
+    is_changed: bool,
+}
+
+/// What a series has summed up.
+enum Total {
+    Counter(f64),
+    Gauge(f64),
+    Rate { passed: u64, all: u64 },
+    Trend(Box<Trend>, u64),
+    Native(Box<NativeHistogram>),
+}
+
+impl SeriesSet {
+    /// No series. `native`: trends are native histograms, else what `stats` says.
+    pub fn new(metrics: Arc<Registry>, stats: Vec<Stat>, native: bool) -> Self {
+        Self {
+            metrics,
+            stats,
+            native,
+            numbers: FxHashMap::default(),
+            tags: Vec::new(),
+            series: FxHashMap::default(),
+            changed: Vec::new(),
+            lost: 0,
+        }
+    }
+
+    /// Samples that belong to no series, because there were too many.
+    pub const fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Adds samples up.
+    pub fn add(&mut self, batch: &Batch) {
+        // A batch has few sets of tags, and many moments with each.
+        let mut met: Option<(*const (String, String), TagSet)> = None;
+        for samples in batch.moments() {
+            let pairs = samples.tags.pairs();
+            let tags = match met {
+                Some((place, tags)) if place == pairs.as_ptr() => tags,
+                _ => self.number(pairs),
+            };
+            met = Some((pairs.as_ptr(), tags));
+            let at = i64::try_from(samples.at.as_nanos() / 1_000_000).unwrap_or(i64::MAX);
+            for (metric, value) in samples.values {
+                self.take(*metric, tags, at, *value);
+            }
+        }
+    }
+
+    fn number(&mut self, pairs: &[(String, String)]) -> TagSet {
+        if let Some(number) = self.numbers.get(pairs) {
+            return *number;
+        }
+        let number = self.tags.len() as TagSet;
+        if self.tags.len() <= SERIES_MAX {
+            self.tags.push(pairs.into());
+            self.numbers.insert(pairs.into(), number);
+        }
+        number
+    }
+
+    fn take(&mut self, metric: MetricId, tags: TagSet, at: i64, value: f64) {
+        let key = (metric, tags);
+        if !self.series.contains_key(&key) {
+            if self.series.len() >= SERIES_MAX || tags as usize >= self.tags.len() {
+                self.lost += 1;
+                return;
+            }
+            let total = Total::of(self.metrics.catalog().metric(metric).kind, self.native);
+            self.series.insert(key, Series { total, latest: i64::MIN, is_changed: false });
+        }
+        let Some(series) = self.series.get_mut(&key) else { return };
+        series.total.add(value, || self.metrics.catalog().metric(metric).contains == Contains::Time);
+        if at > series.latest {
+            series.latest = at;
+            if !series.is_changed {
+                series.is_changed = true;
+                self.changed.push(key);
+            }
+        }
+    }
+
+    /// The series that changed since the last call; `None` if none did.
+    pub fn message(&mut self) -> Option<WriteRequest> {
+        let changed = std::mem::take(&mut self.changed);
+        if changed.is_empty() {
+            return None;
+        }
+        let mut message = WriteRequest::default();
+        for key in changed {
+            if let Some(series) = self.series.get_mut(&key) {
+                series.is_changed = false;
+            }
+            self.append(&mut message, key);
+        }
+        Some(message)
+    }
+
+    /// All series, marked as ended a millisecond after `at`, in milliseconds; `None` if there are none.
+    pub fn stale(&self, at: i64) -> Option<WriteRequest> {
+        let mut message = WriteRequest::default();
+        let mut keys: Vec<_> = self.series.keys().copied().collect();
+        keys.sort_unstable_by_key(|(metric, tags)| (metric.0, *tags));
+        for key in keys {
+            self.append(&mut message, key);
+        }
+        for series in &mut message.series {
+            series.samples = vec![Sample { value: f64::from_bits(STALE), timestamp: at + 1 }];
+            series.histograms.clear();
+        }
+        (!message.series.is_empty()).then_some(message)
+    }
+
+    /// Appends a series to a message.
+    fn append(&self, message: &mut WriteRequest, (metric, tags): (MetricId, TagSet)) {
+        let Some(series) = self.series.get(&(metric, tags)) else { return };
+        let catalog = self.metrics.catalog();
+        let about = catalog.metric(metric);
+        let labels = |suffix: &str| self.labels(&about.name, suffix, tags);
+        let timestamp = series.latest;
+        let mut one = |suffix: &str, value: f64| {
+            let samples = vec![Sample { value, timestamp }];
+            message.series.push(TimeSeries { labels: labels(suffix), samples, histograms: Vec::new() });
+        };
+        match &series.total {
+            Total::Counter(sum) => one("total", *sum),
+            Total::Gauge(last) => one("", *last),
+            Total::Rate { passed, all } => one("rate", *passed as f64 / (*all).max(1) as f64),
+            Total::Trend(trend, count) => {
+                let scale = if about.contains == Contains::Time { 1_000.0 } else { 1.0 };
+                for stat in &self.stats {
+                    one(&stat.suffix(), value_of(stat, trend, scale, *count));
+                }
+            }
+            Total::Native(histogram) => {
+                let suffix = match about.contains {
+                    Contains::Time => "seconds",
+                    Contains::Data => "bytes",
+                    Contains::Default => "",
+                };
+                let histograms = vec![histogram.message(timestamp)];
+                message.series.push(TimeSeries { labels: labels(suffix), samples: Vec::new(), histograms });
+            }
+        }
+    }
+
+    /// The labels of a series, sorted by name.
+    fn labels(&self, name: &str, suffix: &str, tags: TagSet) -> Vec<Label> {
+        let name = if suffix.is_empty() { format!("k6_{name}") } else { format!("k6_{name}_{suffix}") };
+        let mut labels = vec![Label { name: "__name__".to_owned(), value: name }];
+        let pairs = self.tags.get(tags as usize).map_or(&[][..], |tags| tags);
+        let filled = pairs.iter().filter(|(name, value)| !name.is_empty() && !value.is_empty());
+        labels.extend(filled.map(|(name, value)| Label { name: name.clone(), value: value.clone() }));
+        labels.sort_by(|one, other| one.name.cmp(&other.name));
+        labels
+    }
+}
+
+/// A figure of a trend, divided by `scale`. Only the number of its values has no unit, which k6 overlooks.
+fn value_of(stat: &Stat, trend: &Trend, scale: f64, count: u64) -> f64 {
+    let value = match stat {
+        Stat::Count => return count as f64,
+        Stat::Avg => trend.avg(),
+        Stat::Min => trend.min(),
+        Stat::Med => trend.percentile(50.0),
+        Stat::Max => trend.max(),
+        Stat::Sum => trend.sum(),
+        Stat::Percentile(number) => trend.percentile(number.parse().unwrap_or_default()),
+    };
+    value / scale
+}
+
+impl Total {
+    fn of(kind: Kind, native: bool) -> Self {
+        match kind {
+            Kind::Counter => Self::Counter(0.0),
+            Kind::Gauge => Self::Gauge(0.0),
+            Kind::Rate => Self::Rate { passed: 0, all: 0 },
+            Kind::Trend if native => Self::Native(Box::default()),
+            Kind::Trend => Self::Trend(Box::default(), 0),
+        }
+    }
+
+    /// Adds a sample; `is_time` says whether it is in milliseconds.
+    fn add(&mut self, value: f64, is_time: impl FnOnce() -> bool) {
+        match self {
+            Self::Counter(sum) => *sum += value,
+            Self::Gauge(last) => *last = value,
+            Self::Rate { passed, all } => {
+                *all += 1;
+                *passed += u64::from(value != 0.0);
+            }
+            Self::Trend(trend, count) => {
+                trend.add(value);
+                *count += 1;
+            }
+            Self::Native(histogram) => histogram.add(if is_time() { value / 1_000.0 } else { value }),
+        }
+    }
+}
