@@ -3,9 +3,11 @@
 //! Asks once, with a short time limit; the caller repeats. Does not speak TLS: a service that
 //! only speaks TLS is ready when its port is open.
 
-use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+use std::{io, process};
 
 use ureq::Agent;
 
@@ -14,9 +16,24 @@ use crate::error::reason;
 /// How long one check can take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A port of the loopback that is free right now.
+/// Ports below those that systems give to outgoing connections: Linux begins at 32768, macOS at 49152. A load opens
+/// thousands of these, and one of them could take the port of a store between its choice and its use.
+const PORTS: Range<u16> = 15_000..30_000;
+
+/// A port of the loopback that is free right now, and that no outgoing connection takes. Each call in a process returns
+/// another one.
 pub(crate) fn free_port() -> io::Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let calls = std::iter::repeat_with(|| CALLS.fetch_add(1, Ordering::Relaxed)).take(PORTS.len());
+    let mut ports = calls.map(|call| candidate(process::id(), call));
+    let free = ports.find(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok());
+    free.map_or_else(|| Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port()), Ok)
+}
+
+/// The port of a call. Processes that run at the same time begin at different ports.
+fn candidate(process: u32, call: u32) -> u16 {
+    let offset = process.wrapping_mul(97).wrapping_add(call) % PORTS.len() as u32;
+    PORTS.start + offset as u16
 }
 
 /// Whether a port can be listened on, on all addresses.
@@ -88,6 +105,20 @@ mod tests {
     use std::io::{Read, Write};
 
     use super::*;
+
+    #[test]
+    fn no_port_is_one_that_an_outgoing_connection_can_get_and_none_comes_twice() {
+        for process in [0, 1, 4_711, u32::MAX] {
+            for call in [0, 1, 14_999, u32::MAX] {
+                assert!(PORTS.contains(&candidate(process, call)));
+            }
+        }
+        let taken: Vec<_> = (0..20)
+            .map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, free_port().unwrap())).unwrap())
+            .collect();
+        let next = free_port().unwrap();
+        assert!(taken.iter().all(|listener| listener.local_addr().unwrap().port() != next));
+    }
 
     #[test]
     fn the_authority_of_a_url_has_a_port() {

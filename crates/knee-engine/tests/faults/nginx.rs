@@ -6,6 +6,7 @@ use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ impl Nginx {
     fn start(name: &str, flags: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("knee-nginx-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let address = free_address();
         let (certificate, key) = identity::server();
         fs::write(folder.join("cert.pem"), certificate).unwrap();
         fs::write(folder.join("key.pem"), key).unwrap();
@@ -60,6 +61,15 @@ impl Nginx {
         assert_eq!(count(&run, Outcome::Ok), REQUESTS, "{:?}", faults(&run));
         run
     }
+}
+
+/// An address below those that systems give to outgoing connections, of which other tests open many.
+fn free_address() -> SocketAddr {
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let place = || std::process::id().wrapping_mul(97).wrapping_add(CALLS.fetch_add(1, Ordering::Relaxed));
+    let mut ports = (0..15_000).map(|_| 15_000 + (place() % 15_000) as u16);
+    let free = ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    ([127, 0, 0, 1], free.expect("a port is free")).into()
 }
 
 impl Drop for Nginx {
