@@ -15,6 +15,8 @@ use crate::metric::{Contains, Kind, MetricId, Registry, Trend};
 
 /// Most series; k6 warns at as many. Samples of further ones are counted as lost.
 const SERIES_MAX: usize = 100_000;
+/// Lists of tags of a batch that are recognized by their place, without being compared.
+const LISTS_MET: usize = 16;
 /// The value that marks a series as ended.
 const STALE: u64 = 0x7ff0_0000_0000_0002;
 
@@ -74,15 +76,18 @@ impl SeriesSet {
 
     /// Adds samples up.
     pub fn add(&mut self, batch: &Batch) {
-        // A batch has few sets of tags, and many moments with each.
-        let mut met: Option<(*const (String, String), TagSet)> = None;
+        // A batch has few lists of tags, and many moments with each; equal lists of other batches have other places.
+        let mut met: Vec<(*const (String, String), TagSet)> = Vec::new();
         for samples in batch.moments() {
             let pairs = samples.tags.pairs();
-            let tags = match met {
-                Some((place, tags)) if place == pairs.as_ptr() => tags,
-                _ => self.number(pairs),
+            let known = met.iter().rev().take(LISTS_MET).find(|(place, _)| *place == pairs.as_ptr());
+            let tags = if let Some((_, tags)) = known {
+                *tags
+            } else {
+                let tags = self.number(pairs);
+                met.push((pairs.as_ptr(), tags));
+                tags
             };
-            met = Some((pairs.as_ptr(), tags));
             let at = i64::try_from(samples.at.as_nanos() / 1_000_000).unwrap_or(i64::MAX);
             for (metric, value) in samples.values {
                 self.take(*metric, tags, at, *value);
