@@ -31,7 +31,7 @@ pub struct Listening {
     pub process: Running,
     /// What it printed after `listening on`.
     pub url: String,
-    /// The rest of its output. It has to be kept, so that the program can write to it.
+    /// The rest of its output. It must be kept, so that the program can write to it.
     pub output: BufReader<ChildStdout>,
 }
 

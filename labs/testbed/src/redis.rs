@@ -44,7 +44,7 @@ impl Redis {
         wait("Redis", async || self.try_command::<String>(&["PING"]).await.is_ok()).await;
     }
 
-    /// Sends a command, which has to succeed.
+    /// Sends a command, which must succeed.
     pub async fn command<T: FromRedisValue>(&self, words: &[&str]) -> T {
         self.try_command(words).await.unwrap_or_else(|error| panic!("{words:?}: {error}"))
     }
