@@ -86,6 +86,7 @@ fn head() -> Head {
         },
         co_located: Some(true),
         segment: None,
+        fleet: None,
         http2_streams: None,
         measured_from: Nanos::from_secs(SECONDS.0),
     }

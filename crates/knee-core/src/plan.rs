@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::schedule::{Arrivals, Curve};
+use crate::schedule::{Arrivals, Curve, Schedule};
 use crate::share::{Share, Stripe};
 use crate::unit::Nanos;
 
@@ -139,6 +139,23 @@ impl Scenario {
         let turns =
             if by_users { share.stripe_by_users(u64::from(self.whole_users_max())) } else { share.stripe() };
         Self { part: Some(Part { users: share.stripe(), turns }), ..self }
+    }
+
+    /// The number of arrivals on this machine by the schedule; `None` if the scenario is closed and time ends it, or
+    /// if there are more than `most` on all machines together, because counting them takes time.
+    pub fn arrivals(&self, most: u64) -> Option<u64> {
+        let Executor::Open { rate, arrivals, .. } = &self.executor else { return self.requests() };
+        let end = self.ends().map_or(Nanos::MAX, |ends| ends.since(self.terms.start));
+        let mut whole = Schedule::new(rate.clone(), *arrivals, end, self.stop.requests().unwrap_or(u64::MAX));
+        let stripe = self.part.as_ref().map(|part| &part.turns);
+        let mut counted = 0;
+        for place in 0..=most {
+            if whole.next().is_none() {
+                return Some(counted);
+            }
+            counted += u64::from(stripe.is_none_or(|stripe| stripe.owns(place)));
+        }
+        None
     }
 
     /// Whether there is anything to do on this machine.

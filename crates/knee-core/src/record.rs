@@ -1,13 +1,18 @@
 //! The complete measurement of one run, as it is written and read back.
 //!
 //! Does not open files; [`mod@format`] turns a record into bytes and bytes into a record, [`run`]
-//! folds its intervals into a [`Run`].
+//! folds its intervals into a [`Run`], [`mod@merge`] makes one record of those of several machines.
 
 use serde::{Deserialize, Serialize};
 
 pub mod compact;
 pub mod format;
+pub mod merge;
 pub mod run;
+
+mod fleet;
+
+pub use fleet::{Contribution, Fleet, Member};
 
 use crate::generator::GeneratorSample;
 use crate::observation::Observations;
@@ -37,6 +42,9 @@ pub struct Head {
     /// Which part of the load this is; the whole if `None`. The plan describes the whole, and what is counted is the part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment: Option<SegmentOf>,
+    /// The machines that made this load together, if their records were merged into this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<Fleet>,
     /// Users that shared each connection, if all requests used HTTP/2; `None` for HTTP/1.1, and for scripts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http2_streams: Option<u32>,
@@ -142,6 +150,8 @@ pub struct Run {
     pub validity: ValidityReport,
     /// What observers saw beside the run.
     pub observations: Observations,
+    /// What each of several machines contributed; empty in the run of one machine.
+    pub contributions: Vec<Contribution>,
 }
 
 impl Run {

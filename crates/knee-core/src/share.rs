@@ -19,7 +19,7 @@ mod tests;
 const CYCLE_MAX: u64 = 1_000_000;
 
 /// Most segments of a sequence.
-const SEGMENTS_MAX: usize = 1_000;
+pub const SEGMENTS_MAX: usize = 1_000;
 
 /// Why a text is no share.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -162,6 +162,11 @@ impl fmt::Display for Segment {
 pub struct Sequence(Vec<Segment>);
 
 impl Sequence {
+    /// Its segments, in order.
+    pub fn segments(&self) -> &[Segment] {
+        &self.0
+    }
+
     /// The sequence of the whole that has these segments, or this one if there are none: what is missing at the ends is
     /// one segment each.
     fn filled(sequence: Option<&Self>, segment: Segment) -> Self {
@@ -240,6 +245,11 @@ impl Share {
     /// The segment.
     pub const fn segment(&self) -> &Segment {
         &self.segment
+    }
+
+    /// Its place among all segments of the whole, from 0.
+    pub const fn place(&self) -> usize {
+        self.own
     }
 
     /// All segments of the whole.

@@ -247,6 +247,7 @@ fn head() -> Head {
         machine: Machine::default(),
         co_located: None,
         segment: None,
+        fleet: None,
         http2_streams: None,
         measured_from: Nanos::from_millis(WARM_UP),
     }

@@ -378,6 +378,7 @@ fn head(seconds: u64, vus: Curve) -> Head {
         machine: Machine { cores: 4, ..Machine::default() },
         co_located: Some(false),
         segment: None,
+        fleet: None,
         http2_streams: None,
         measured_from: Nanos::ZERO,
     }

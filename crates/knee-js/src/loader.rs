@@ -2,6 +2,8 @@
 //!
 //! Does not run anything. Modules of k6 itself are made in [`crate::module`].
 
+pub mod absent;
+
 pub mod cache;
 
 pub mod commonjs;

@@ -118,6 +118,14 @@ macro_rules! modules {
             }
         )*
 
+        /// Names of the exports of a module, without `default`; `None` if it is none of ours.
+        pub fn exports(name: &str) -> Option<&'static [&'static str]> {
+            match name {
+                $($name => Some($exports),)*
+                _ => None,
+            }
+        }
+
         /// The module of this name, if it is one of ours.
         pub fn native<'js>(ctx: &Ctx<'js>, name: &str) -> Option<Result<Module<'js, Declared>>> {
             match name {

@@ -4,13 +4,13 @@
 //! and only below its own folder unless more was allowed.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::loader::position::Maps;
 use crate::loader::remote::{Remote, RemoteSettings};
 use crate::loader::trouble::Trouble;
-use crate::loader::uses::{Imports, Names};
+use crate::loader::uses::{Imports, Named, Names};
 use crate::loader::{lock, replacement, specifier};
 use crate::runtime::bytecode::Bytecode;
 use crate::runtime::intrinsic::Needs;
@@ -160,6 +160,8 @@ pub struct Compiled {
 struct Store {
     modules: HashMap<String, Compiled>,
     imports: Imports,
+    /// What each module imports by name.
+    named: HashMap<String, Named>,
     arrays: HashMap<String, Arc<Elements>>,
     trouble: Option<Trouble>,
     notes: Vec<String>,
@@ -271,11 +273,22 @@ impl Program {
         self.lock().modules.keys().cloned().collect()
     }
 
-    /// Keeps a compiled module for the VUs to come, and what it imports.
-    pub fn keep_module(&self, name: &str, code: Compiled, imports: &Imports) {
+    /// Keeps what a module imports. Before it is compiled, because the compiler asks for the modules that it imports.
+    pub fn keep_imports(&self, name: &str, imports: &Imports, named: Named) {
         let store = &mut self.lock();
-        store.modules.entry(name.to_owned()).or_insert(code);
         store.imports.merge(imports);
+        store.named.insert(name.to_owned(), named);
+    }
+
+    /// Keeps a compiled module for the VUs to come.
+    pub fn keep_module(&self, name: &str, code: Compiled) {
+        self.lock().modules.entry(name.to_owned()).or_insert(code);
+    }
+
+    /// The names that `module` imports of the module which it calls `specifier`.
+    pub fn named(&self, module: &str, specifier: &str) -> BTreeSet<String> {
+        let store = self.lock();
+        store.named.get(module).and_then(|named| named.get(specifier)).cloned().unwrap_or_default()
     }
 
     /// What the script imports of a module of k6 by name; not known before all of its own modules are.

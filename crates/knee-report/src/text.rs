@@ -13,6 +13,8 @@ pub mod ink;
 
 pub mod interval;
 
+pub(crate) mod parts;
+
 pub(crate) mod plan;
 
 pub(crate) mod section;
@@ -51,6 +53,7 @@ pub fn render(view: &View, style: &Style) -> String {
         section::endpoints(view, style),
         section::statuses(view, style),
         section::errors(view, style),
+        parts::lines(view, style),
         beside::lines(view, style),
         validity::lines(view, style),
     ];
@@ -75,6 +78,7 @@ pub fn beside_k6(view: &View, style: &Style) -> String {
         times::table(view, style),
         section::endpoints(view, style),
         section::errors(view, style),
+        parts::lines(view, style),
         beside::lines(view, style),
         validity::lines(view, style),
     ];

@@ -26,7 +26,7 @@ pub mod time_summary;
 use knee_core::estimate::Distribution;
 use knee_core::observation::Observations;
 use knee_core::outcome::Outcome;
-use knee_core::record::{Ending, Head, Point, Run};
+use knee_core::record::{Contribution, Ending, Head, Point, Run};
 use knee_core::tally::EndpointTally;
 use knee_core::unit::Nanos;
 use knee_core::validity::ValidityReport;
@@ -77,6 +77,8 @@ pub struct View {
     pub beside: Vec<Beside>,
     /// All of it.
     pub observations: Observations,
+    /// What each of several machines contributed; empty in the run of one machine.
+    pub contributions: Vec<Contribution>,
 }
 
 /// The parts of a run on its own clock.
@@ -139,6 +141,7 @@ impl View {
             series: run.series.clone(),
             beside: beside::beside(run),
             observations: run.observations.clone(),
+            contributions: run.contributions.clone(),
         }
     }
 

@@ -21,6 +21,8 @@ mod find;
 
 mod history;
 
+mod merge;
+
 mod observe;
 
 mod run;
@@ -41,6 +43,7 @@ pub use compare::{
 pub use doctor::{DoctorArgs, DoctorFormat};
 pub use find::{FindArgs, FindFormat, FindOutputFlags, SearchFlags};
 pub use history::{HistoryArgs, HistoryFormat};
+pub use merge::MergeArgs;
 pub use observe::ObserveFlags;
 pub use run::{RunArgs, RunForeignFlags, RunHttpFlags, RunLoadFlags, RunReportFlags, RunScriptFlags};
 pub use study::{ExtentFlags, StudyArgs, StudyFormat, StudyOutputFlags};
@@ -213,6 +216,13 @@ pub struct AmountFlags {
     /// Worker threads [default: one per CPU, at most one per connection]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub workers: Option<String>,
+    /// Do only this part of the load, such as `0:1/4`; other machines do the others, and
+    /// `knee merge` joins their records
+    #[arg(long, value_name = "FROM:TO")]
+    pub execution_segment: Option<String>,
+    /// The ends of all parts, such as `0,1/4,1/2,1`
+    #[arg(long, value_name = "POINTS")]
+    pub execution_segment_sequence: Option<String>,
     /// Lift the load limit for this public host; repeatable
     #[arg(long = "allow-host", value_name = "HOST")]
     pub allow_hosts: Vec<String>,

@@ -4,6 +4,8 @@
 
 pub mod load;
 
+pub mod merge;
+
 pub mod report;
 
 pub mod audit;

@@ -22,7 +22,11 @@ pub struct Network {
 impl Fetch for Network {
     fn fetch(&self, url: &Url) -> Result<Vec<u8>, String> {
         let agent = self.agent.get_or_init(agent);
-        let mut answer = agent.get(url.as_str()).call().map_err(|error| error.to_string())?;
+        // As k6 does: servers can tell by that who asks, and some know no such parameter.
+        let mut marked = url.clone();
+        marked.query_pairs_mut().append_pair("_k6", "1");
+        let answer = agent.get(marked.as_str()).call().or_else(|_| agent.get(url.as_str()).call());
+        let mut answer = answer.map_err(|error| error.to_string())?;
         // A byte more than is allowed tells that there was more.
         let body = answer.body_mut().with_config().limit(BYTES_MAX + 1);
         body.read_to_vec().map_err(|error| error.to_string())

@@ -6,6 +6,7 @@
 //! [`Surroundings`].
 
 use knee_core::plan::{Endpoint, Plan};
+use knee_core::share::Share;
 use knee_engine::http::settings::{HttpVersion, Settings};
 use knee_engine::requests::RequestTemplate;
 
@@ -64,6 +65,8 @@ pub struct Load {
     pub requests: Vec<RequestTemplate>,
     /// Seed of everything random: arrivals, and which of several URLs and bodies comes next.
     pub seed: u64,
+    /// The part of the load that this machine does; all of it if `None`.
+    pub share: Option<Share>,
     /// Where it goes, for titles: the URL without credentials.
     pub title: String,
     /// Where connections will be made, with the addresses found.
@@ -77,6 +80,13 @@ pub struct Load {
     pub output: output::Output,
     /// What the user should know before the load begins; for stderr.
     pub notes: Vec<String>,
+}
+
+impl Load {
+    /// Seed of the choice of URLs and bodies: each part of a load makes its own.
+    pub fn seed_of_choice(&self) -> u64 {
+        self.seed.wrapping_add(self.share.as_ref().map_or(0, |share| share.place() as u64) << 32)
+    }
 }
 
 /// Resolves what was typed.
@@ -136,8 +146,8 @@ impl Parts {
         };
         target::refuse_public(&targets, &plan, &allowed_hosts)?;
         let title = request::title(&urls);
-        let seed = amount.seed;
-        Ok(Load { plan, http, requests, seed, title, targets, allowed_hosts, observe, output, notes })
+        let (seed, share) = (amount.seed, amount.share);
+        Ok(Load { plan, http, requests, seed, share, title, targets, allowed_hosts, observe, output, notes })
     }
 }
 

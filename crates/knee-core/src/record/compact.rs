@@ -72,6 +72,9 @@ fn write(run: &Run, points: &[Point]) -> io::Result<Vec<u8>> {
     for batch in observed(&run.observations) {
         writer.observations(&batch)?;
     }
+    for contribution in &run.contributions {
+        writer.contribution(contribution)?;
+    }
     let tail = Tail {
         ending: run.ending.clone(),
         stopped: run.stopped,

@@ -15,7 +15,6 @@ use crate::unit::Nanos;
 mod error;
 mod frames;
 mod msgpack;
-mod parts;
 mod reader;
 mod stored;
 mod summed;
@@ -48,6 +47,7 @@ mod kind {
     pub(super) const INTERVAL: u8 = 2;
     pub(super) const NOTE: u8 = 3;
     pub(super) const TAIL: u8 = 4;
+    pub(super) const CONTRIBUTION: u8 = 7;
     pub(super) const OBSERVATIONS: u8 = 9;
 
     /// From this kind on, a frame changes what the others mean: a reader that does not know it refuses the record. All
@@ -63,7 +63,7 @@ mod kind {
         Some(match kind {
             5 => "k6 metrics",
             6 => "clock offsets",
-            7 => "agents",
+            CONTRIBUTION => "what single machines contributed",
             8 => "shares of agents",
             OBSERVATIONS => "observations",
             _ => return None,
@@ -94,6 +94,8 @@ pub enum Frame {
     Note(Note),
     /// What observers read beside the run.
     Observations(Box<Batch>),
+    /// What one of several machines contributed.
+    Contribution(Box<super::Contribution>),
     /// What is known after the last request; nothing follows it.
     Tail(Box<super::Tail>),
 }

@@ -8,12 +8,13 @@
 use std::collections::BTreeMap;
 
 use super::format::{ENDPOINTS_MAX, Period, StoredInterval, Unfit};
-use super::{Ending, Head, Run, Tail};
+use super::{Contribution, Ending, Head, Run, Tail};
 use crate::histogram::COARSENESS_MAX;
 use crate::interval::Interval;
 use crate::observation::{Batch, ObservationBuilder};
 use crate::plan::{Endpoint, EndpointId};
-use crate::tally::{Concurrency, EndpointTally};
+use crate::share::SEGMENTS_MAX;
+use crate::tally::{Concurrency, EndpointTally, Tally};
 use crate::unit::Nanos;
 use crate::validity::ValidityReport;
 use crate::validity::collect::{Collector, Setting};
@@ -22,6 +23,7 @@ use crate::validity::judge::{conclude, judge};
 
 mod memory;
 mod part;
+mod parts;
 mod reading;
 mod series;
 mod summed;
@@ -29,10 +31,12 @@ mod total;
 mod unknown;
 
 pub use memory::MEMORY_MAX;
+pub(super) use parts::Parts;
 pub use reading::{NOTES_MAX, Reading, read, read_within};
 pub use series::{POINTS_MAX, halve};
 
 use part::Part;
+use parts::worst;
 use series::Series;
 use total::Total;
 
@@ -69,6 +73,10 @@ pub struct RunBuilder {
     observations: ObservationBuilder,
     /// Whether the record has one interval for the whole run.
     summed: bool,
+    /// What each of several machines contributed.
+    contributions: Vec<Contribution>,
+    /// What only the program that merged their records knows of the machines.
+    parts: Option<Parts>,
 }
 
 impl RunBuilder {
@@ -102,6 +110,8 @@ impl RunBuilder {
             http2: None,
             observations: ObservationBuilder::default(),
             summed: false,
+            contributions: Vec::new(),
+            parts: None,
         }
     }
 
@@ -258,6 +268,23 @@ impl RunBuilder {
         self.observations.add(batch);
     }
 
+    /// Adds what one of several machines contributed; ignores more than any load has.
+    pub fn contribute(&mut self, contribution: Contribution) {
+        if self.contributions.len() < SEGMENTS_MAX {
+            self.contributions.push(contribution);
+        }
+    }
+
+    /// Notes what is known of the machines whose records were merged.
+    pub(super) fn note_parts(&mut self, parts: Parts) {
+        self.parts = Some(parts);
+    }
+
+    /// The requests that are open, as censored at the end of the last interval: of the warm-up and measured.
+    pub(super) fn open_requests(&self) -> [Tally; 2] {
+        [self.warm_up.open_at(self.ended), self.measured.open_at(self.ended)]
+    }
+
     /// A target offers HTTP/2, and the load did not use it.
     pub const fn offered_http2(&mut self, offer: Http2Offer) {
         self.http2 = Some(offer);
@@ -313,6 +340,10 @@ impl RunBuilder {
         diagnostics.run.truncated = truncated;
         (diagnostics.run.damaged, diagnostics.run.gave_up) = (self.damaged, self.gave_up.clone());
         diagnostics.run.http2 = self.http2;
+        if let Some(parts) = &self.parts {
+            diagnostics.generator = worst(diagnostics.generator, &parts.generators);
+            diagnostics.run.parts = Some(parts.figures);
+        }
         diagnostics.run.interrupted = matches!(ending, Ending::Interrupted | Ending::Aborted);
         Run {
             endpoints: self.endpoints(),
@@ -327,6 +358,7 @@ impl RunBuilder {
             stopped: self.stopped,
             validity: judge(diagnostics),
             observations: self.observations.finish(),
+            contributions: self.contributions,
         }
     }
 

@@ -402,7 +402,7 @@ impl Watch {
 }
 
 /// The pair of use and limit that is nearer to its limit.
-fn fuller(one: Option<(u64, u64)>, other: Option<(u64, u64)>) -> Option<(u64, u64)> {
+pub(crate) fn fuller(one: Option<(u64, u64)>, other: Option<(u64, u64)>) -> Option<(u64, u64)> {
     let share = |pair: Option<(u64, u64)>| pair.map(|(used, limit)| used as f64 / limit.max(1) as f64);
     if share(other) > share(one) { other } else { one }
 }

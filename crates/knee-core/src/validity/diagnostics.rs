@@ -160,12 +160,35 @@ pub struct Circumstances {
     pub interrupted: bool,
     /// Whether the record has no tail.
     pub truncated: bool,
+    /// How complete the parts are that were merged; `None` in the run of one machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parts: Option<PartsFigures>,
     /// Where the record is damaged. Only a reader finds that.
     #[serde(skip)]
     pub damaged: Option<Damage>,
     /// Why the writer of a record without a tail gave up, if it could say so. Only a reader finds that.
     #[serde(skip)]
     pub gave_up: Option<String>,
+}
+
+/// How complete the parts of a load are whose records were merged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PartsFigures {
+    /// Parts of the whole load.
+    pub of: u64,
+    /// Parts whose records were given.
+    pub given: u64,
+    /// Given parts that ended before the others.
+    pub ended_early: u64,
+    /// Share of the load, 0 to 1, that missing parts and those that ended early did not send.
+    pub lost_share: f64,
+    /// Arrivals that complete parts have more or less than their plans.
+    pub arrivals_off: u64,
+    /// Time between the first start and the last, by the clocks of the machines.
+    pub started_apart: Nanos,
+    /// Different builds of the program.
+    pub builds: u64,
 }
 
 /// What a target's offer of HTTP/2 means for a load over HTTP/1.1.

@@ -9,8 +9,10 @@ use super::Warning;
 use super::diagnostics::Diagnostics;
 
 mod area;
+mod arrivals;
 mod bent;
 mod books;
+mod builds;
 mod clock;
 mod damaged;
 mod debug_build;
@@ -21,11 +23,13 @@ mod littles_law;
 mod loop_lag;
 mod no_answer;
 mod nothing_measured;
+mod parts;
 pub(crate) mod ports;
 mod rate;
 mod rated;
 mod run_delay;
 mod stall;
+mod start;
 pub(crate) mod steal;
 mod surplus;
 mod suspended;
@@ -44,6 +48,8 @@ pub const RULES: &[Rule] = &[
     Rule::of::<books::Evidence>(),
     Rule::of::<intervals::Evidence>(),
     Rule::of::<area::Evidence>(),
+    Rule::of::<arrivals::Evidence>(),
+    Rule::of::<parts::Evidence>(),
     Rule::of::<nothing_measured::Evidence>(),
     Rule::of::<no_answer::Evidence>(),
     Rule::of::<debug_build::Evidence>(),
@@ -63,6 +69,8 @@ pub const RULES: &[Rule] = &[
     Rule::of::<littles_law::Evidence>(),
     Rule::of::<damaged::Evidence>(),
     Rule::of::<truncated::Evidence>(),
+    Rule::of::<start::Evidence>(),
+    Rule::of::<builds::Evidence>(),
 ];
 
 /// One rule, as lists and `knee explain` show it.

@@ -126,6 +126,7 @@ impl Drive {
             machine: Machine::default(),
             co_located: Some(true),
             segment: None,
+            fleet: None,
             http2_streams: None,
             measured_from: self.warm_up,
         }

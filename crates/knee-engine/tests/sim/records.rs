@@ -167,6 +167,7 @@ fn head(plan: &Plan) -> Head {
         machine: Machine { cores: 8, ..Machine::default() },
         co_located: Some(false),
         segment: None,
+        fleet: None,
         http2_streams: None,
         measured_from: plan.warm_up,
     }

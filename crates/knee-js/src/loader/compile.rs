@@ -116,6 +116,7 @@ fn compile<'js>(ctx: &Ctx<'js>, program: &Program, name: &str) -> Result<(Compil
     let uses =
         if is_json(name) { Uses::default() } else { Uses::of(source, typescript::is_typescript(name)) };
     give(ctx, uses.needs)?;
+    program.keep_imports(name, &uses.imports, uses.named);
     let (code, module) = if is_json(name) {
         Bytecode::compile(ctx, name, &json_module(ctx, name, source)?)?
     } else if typescript::is_typescript(name) {
@@ -132,7 +133,7 @@ fn compile<'js>(ctx: &Ctx<'js>, program: &Program, name: &str) -> Result<(Compil
     };
     let wants_meta = source.contains("import.meta");
     let compiled = Compiled { code, wants_meta, needs: uses.needs, is_commonjs };
-    program.keep_module(name, compiled.clone(), &uses.imports);
+    program.keep_module(name, compiled.clone());
     Ok((compiled, module))
 }
 

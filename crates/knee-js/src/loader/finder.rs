@@ -7,7 +7,7 @@ use rquickjs::module::Declared;
 use rquickjs::{Ctx, Module, Result};
 
 use super::compile::{importable, load, refuse};
-use super::{commonjs, require, specifier};
+use super::{absent, commonjs, require, specifier};
 use crate::module::native;
 use crate::state::State;
 
@@ -29,7 +29,9 @@ impl Resolver for Finder {
             trouble.what = format!("{}, in {base}", trouble.what);
             refuse(ctx, &self.state.program, trouble)
         })?;
-        importable(ctx, &self.state, found)
+        let found = importable(ctx, &self.state, found)?;
+        let is_commonjs = commonjs::hidden(&found).is_some();
+        Ok(absent::with(found, is_commonjs, &self.state.program.named(base, name)))
     }
 }
 
@@ -42,7 +44,8 @@ impl Loader for Finder {
     ) -> Result<Module<'js, Declared>> {
         match (native(ctx, name), commonjs::hidden(name)) {
             (Some(module), _) => module,
-            (None, Some(file)) => require::show(ctx, &self.state, file),
+            (None, Some(_)) => require::show(ctx, &self.state, name),
+            (None, None) if absent::adds(name) => Module::declare(ctx.clone(), name, absent::source(name)),
             (None, None) => load(ctx, &self.state, name),
         }
     }
@@ -52,7 +55,7 @@ impl Loader for Finder {
 pub fn entry<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Module<'js, Declared>> {
     let name = importable(ctx, state, state.program.entry.clone())?;
     match commonjs::hidden(&name) {
-        Some(file) => require::show(ctx, state, file),
+        Some(_) => require::show(ctx, state, &name),
         None => load(ctx, state, &name),
     }
 }

@@ -4,15 +4,16 @@
 //! gets a module that holds the exports. As in k6, `require` works while a script is loaded, and in both kinds of
 //! files.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use rquickjs::function::This;
 use rquickjs::module::Declared;
 use rquickjs::{Coerced, Ctx, Error, Function, Module, Object, Persistent, Promise, Result, Value};
 
-use super::commonjs::{hidden, shown};
+use super::commonjs::hidden;
 use super::trouble::Trouble;
-use super::{compile, specifier};
+use super::{absent, compile, specifier};
 use crate::module::current::state;
 use crate::module::define::Define as _;
 use crate::module::{global, go_error};
@@ -89,9 +90,11 @@ fn ran<'js>(ctx: &Ctx<'js>, state: &State) -> Result<Object<'js>> {
 }
 
 /// A module that exports what a `CommonJS` file does: `default` is all of it, unless it has a `default`
-/// of its own.
+/// of its own. As in k6, other names that the importer wants are undefined.
 pub fn show<'js>(ctx: &Ctx<'js>, state: &State, name: &str) -> Result<Module<'js, Declared>> {
-    let exports = run(ctx, state, name)?;
+    let (shown, wanted) = absent::parts(name);
+    let mut keys: BTreeSet<String> = wanted.map(str::to_owned).collect();
+    let exports = run(ctx, state, hidden(shown).unwrap_or(shown))?;
     let mut source = String::from("const all = import.meta.exports;");
     let mut default = "all";
     let of_its_own = |exports: &Object<'js>| exports.contains_key("default");
@@ -99,20 +102,15 @@ pub fn show<'js>(ctx: &Ctx<'js>, state: &State, name: &str) -> Result<Module<'js
         default = "all.default";
     }
     for key in exports.as_object().into_iter().flat_map(Object::keys::<String>) {
-        let key = key?;
-        if key != "default" && is_identifier(&key) {
-            // A variable of its own, because the name can be a word of the language.
-            let _ = write!(source, "const _{key} = all.{key}; export {{ _{key} as {key} }};");
-        }
+        keys.insert(key?);
+    }
+    for key in keys.iter().filter(|key| *key != "default" && absent::is_identifier(key)) {
+        // A variable of its own, because the name can be a word of the language.
+        let _ = write!(source, "const _{key} = all?.{key}; export {{ _{key} as {key} }};");
     }
     // Writing into a text cannot fail.
     let _ = write!(source, "export default {default};");
-    let module = Module::declare(ctx.clone(), shown(name), source)?;
+    let module = Module::declare(ctx.clone(), name, source)?;
     module.meta()?.put("exports", exports)?;
     Ok(module)
-}
-
-fn is_identifier(text: &str) -> bool {
-    let letter = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '$');
-    text.starts_with(letter) && text.chars().all(|c| letter(c) || c.is_ascii_digit())
 }

@@ -21,7 +21,12 @@ pub struct Uses {
     pub needs: Needs,
     /// Exports of other modules.
     pub imports: Imports,
+    /// Those that have a name in the source, by the specifier of their module, as it is written.
+    pub named: Named,
 }
+
+/// Names by the specifier of their module.
+pub type Named = BTreeMap<String, BTreeSet<String>>;
 
 /// Names that are imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,9 +108,14 @@ impl Uses {
                 return None;
             }
             let analysed = SemanticBuilder::new().build(&parsed.program);
-            Some(Self { needs: needs(&analysed.semantic), imports: imports(&parsed.module_record) })
+            let record = &parsed.module_record;
+            Some(Self { needs: needs(&analysed.semantic), imports: imports(record), named: named(record) })
         });
-        found.flatten().unwrap_or_else(|| Self { needs: Needs::of(source), imports: Imports::Unknown })
+        found.flatten().unwrap_or_else(|| Self {
+            needs: Needs::of(source),
+            imports: Imports::Unknown,
+            named: Named::new(),
+        })
     }
 }
 
@@ -145,6 +155,25 @@ fn imports(record: &ModuleRecord<'_>) -> Imports {
         imports.add(&module.name, name);
     }
     imports
+}
+
+/// The names that stand between the braces of `import` and `export … from`.
+fn named(record: &ModuleRecord<'_>) -> Named {
+    let mut named = Named::new();
+    let mut add = |module: &str, name: &str| {
+        named.entry(module.to_owned()).or_default().insert(name.to_owned());
+    };
+    for entry in &record.import_entries {
+        if let ImportImportName::Name(name) = &entry.import_name {
+            add(&entry.module_request.name, &name.name);
+        }
+    }
+    for entry in &record.indirect_export_entries {
+        if let (Some(module), ExportImportName::Name(name)) = (&entry.module_request, &entry.import_name) {
+            add(&module.name, &name.name);
+        }
+    }
+    named
 }
 
 #[cfg(test)]

@@ -255,7 +255,8 @@ impl Response {
             Field::ClickLink | Field::Html | Field::Json | Field::SubmitForm => {
                 Names::with(ctx, |names| names.method(ctx, field))?.into_js(ctx)
             }
-            Field::Body => return Ok((value::body(ctx, answer)?, true)),
+            // The list of a request that could not be made is a new one each time, as in k6.
+            Field::Body => return Ok((value::body(ctx, answer)?, answer.is_some())),
             Field::Headers => return Ok((value::headers(ctx, answer)?, true)),
             Field::Timings => {
                 let timings = answer.map(|answer| answer.timings).unwrap_or_default();
@@ -317,6 +318,10 @@ fn text_of_body<'a, 'js>(
         );
         go_error::throw(ctx, &words)
     };
+    // A request that could not be made has no bytes, whatever its list holds by now.
+    if response.answer().is_none() && !response.is_changed.get() {
+        return Ok(Cow::Borrowed(""));
+    }
     // A text that was only read is the one that came; bytes can have been changed in place.
     let kept = if response.keeps.get() { kept(ctx, object, Field::Body)? } else { None };
     if let Some(kept) = kept.filter(|kept| response.is_changed.get() || !kept.is_string()) {

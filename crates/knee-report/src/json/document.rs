@@ -9,12 +9,14 @@ mod interval;
 
 mod observations;
 
+mod part;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use knee_core::outcome::{Blame, Outcome};
 use knee_core::plan::Plan;
-use knee_core::record::{Build, Ending, Machine, SegmentOf};
+use knee_core::record::{Build, Ending, Fleet, Machine, SegmentOf};
 use knee_core::tally::Phase;
 use knee_core::validity::{self, Validity};
 use serde::Serialize;
@@ -28,6 +30,7 @@ use crate::view::time_summary::TimeSummary;
 use diagnostics::Diagnostics;
 use interval::Series;
 use observations::Observed;
+use part::Part;
 
 /// The layout's version. Members can be added without a new one; it rises when a member is
 /// removed or changes its meaning.
@@ -72,6 +75,10 @@ pub struct Document<'v> {
     plan: &'v Plan,
     #[serde(skip_serializing_if = "Option::is_none")]
     segment: Option<&'v SegmentOf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fleet: Option<&'v Fleet>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<Part<'v>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     http2_streams: Option<u32>,
     series: Series<'v>,
@@ -119,6 +126,8 @@ impl<'v> Document<'v> {
             machine: &view.head.machine,
             plan: &view.head.plan,
             segment: view.head.segment.as_ref(),
+            fleet: view.head.fleet.as_ref(),
+            parts: view.contributions.iter().map(Part::of).collect(),
             http2_streams: view.head.http2_streams,
             series: Series(&view.series),
             observations: (!view.observations.sources.is_empty()).then_some(Observed(&view.observations)),
@@ -134,7 +143,7 @@ impl<'v> Document<'v> {
 
 /// One warning of the validity check.
 #[derive(Debug, Serialize)]
-struct Warning<'v> {
+pub(super) struct Warning<'v> {
     code: &'v str,
     validity: Validity,
     message: &'v str,
@@ -142,7 +151,7 @@ struct Warning<'v> {
 }
 
 impl<'v> Warning<'v> {
-    fn of(warning: &'v validity::Warning) -> Self {
+    pub(super) fn of(warning: &'v validity::Warning) -> Self {
         Self {
             code: &warning.code,
             validity: warning.validity,

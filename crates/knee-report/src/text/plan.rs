@@ -32,6 +32,9 @@ pub fn pieces(head: &Head) -> Vec<String> {
 
 /// The part of the load that this machine did: `part 0:1/4 of this load`. `None` if it did all of it.
 pub fn part(head: &Head) -> Option<String> {
+    if let Some(fleet) = &head.fleet {
+        return Some(plural(&fleet.members.len().to_string(), "machine"));
+    }
     let SegmentOf { segment, .. } = head.segment.as_ref()?;
     Some(format!("part {} of this load", clean::line(segment)))
 }

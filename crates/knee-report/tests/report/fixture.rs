@@ -200,6 +200,7 @@ fn head(mut plan: Plan) -> Head {
         },
         co_located: Some(true),
         segment: None,
+        fleet: None,
         http2_streams: None,
     }
 }

@@ -233,6 +233,7 @@ mod tests {
             machine,
             co_located: Some(true),
             segment: None,
+            fleet: None,
             http2_streams: None,
         }
     }

@@ -12,6 +12,7 @@ use super::compare::{CalibrateArgs, CompareArgs};
 use super::doctor::DoctorArgs;
 use super::find::FindArgs;
 use super::history::HistoryArgs;
+use super::merge::MergeArgs;
 use super::run::RunArgs;
 use super::study::StudyArgs;
 use super::sweep::SweepArgs;
@@ -74,6 +75,8 @@ enum Subcommands {
     Report(ReportArgs),
     /// List what is saved, and show how runs changed over time
     History(HistoryArgs),
+    /// Merge the records of several machines that each did a part of a load
+    Merge(MergeArgs),
     /// Start a small demo server and load it
     Demo(Box<DemoArgs>),
     /// Run a k6 script
@@ -107,6 +110,8 @@ pub enum Invocation {
     Report(ReportArgs),
     /// List what is saved.
     History(HistoryArgs),
+    /// Merge the records of the parts of a load.
+    Merge(MergeArgs),
     /// Load a server that this command starts.
     Demo(Box<DemoArgs>),
     /// Run a k6 script.
@@ -145,6 +150,7 @@ impl Invocation {
             Self::Calibrate(args) => Some((&args.web, "calibrate")),
             Self::Report(_)
             | Self::History(_)
+            | Self::Merge(_)
             | Self::Doctor(_)
             | Self::Audit(_)
             | Self::Tour(_)
@@ -180,6 +186,7 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Ref
     Ok(match cli.command {
         Some(Subcommands::Report(args)) => Invocation::Report(args),
         Some(Subcommands::History(args)) => Invocation::History(args),
+        Some(Subcommands::Merge(args)) => Invocation::Merge(args),
         Some(Subcommands::Demo(args)) => Invocation::Demo(args),
         Some(Subcommands::Run(args)) => Invocation::Run(args),
         Some(Subcommands::Sweep(args)) => Invocation::Sweep(args),

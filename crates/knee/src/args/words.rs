@@ -51,6 +51,7 @@ pub(super) fn example(line: &[OsString]) -> Option<&'static str> {
         Some("run") => "write `knee run script.js`",
         Some("find") => "give a URL or the folder of a study, as in `knee find labs/todos`",
         Some("study") => "give the folder with the study.toml, as in `knee study labs/lorem-news`",
+        Some("merge") => "give the records of all parts, as in `knee merge one.knee two.knee`",
         Some("audit") => "give the outputs of load testing tools, as in `knee audit README.md results.json`",
         Some("compare") => "give two URLs, commands or saved runs, as in `knee compare last~1 last`",
         _ => return None,

@@ -183,7 +183,7 @@ fn measure(
     let unable = |error: &dyn std::fmt::Display| failed(Problem::new(error.to_string(), ""));
     let rests = !load.plan.is_open();
     let requests =
-        RequestSet::prepare(load.requests.clone(), &way.defaults, load.seed, rests, &load.allowed_hosts);
+        RequestSet::prepare(load.requests.clone(), &way.defaults, load.seed_of_choice(), rests, &load.allowed_hosts);
     let requests =
         Arc::new(requests.ok_or_else(|| refused(Problem::new("there is nothing to send", "give a URL")))?);
     let (sender, events) = sync_channel(live::BACKLOG);
@@ -230,7 +230,8 @@ fn head(load: &Load) -> Head {
         build: build(),
         machine: host::machine(),
         co_located,
-        segment: None,
+        segment: load.share.as_ref().map(Into::into),
+        fleet: None,
         http2_streams: (load.http.version == HttpVersion::Two).then_some(load.http.streams),
     }
 }

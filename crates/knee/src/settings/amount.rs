@@ -5,6 +5,7 @@
 
 use knee_core::plan::{Executor, Scenario, Stop};
 use knee_core::schedule::{Arrivals, Curve, Stage};
+use knee_core::share::{Segment, Sequence, Share, ShareError};
 use knee_core::unit::Nanos;
 use knee_report::number::count;
 
@@ -46,6 +47,8 @@ pub struct Amount {
     pub workers: u16,
     /// Seed of everything random.
     pub seed: u64,
+    /// The part of the load that this machine does; all of it if `None`.
+    pub share: Option<Share>,
 }
 
 /// Resolves the flags on a machine with `cpus` CPUs.
@@ -84,9 +87,49 @@ pub fn amount(flags: &AmountFlags, cpus: u16, notes: &mut Vec<String>) -> Result
             Executor::Closed { vus: curve(start, stages, warm_up, "-c")? }
         }
     };
-    let scenario = Scenario::new("default", executor, stop);
+    let whole = Scenario::new("default", executor, stop);
+    let share = share(flags)?;
+    let scenario = match &share {
+        Some(share) => of_part(whole, share)?,
+        None => whole,
+    };
     let workers = workers(flags.workers.as_deref(), cpus, scenario.users_max(), notes)?;
-    Ok(Amount { scenario, streams, warm_up, grace: grace(flags)?, workers, seed })
+    Ok(Amount { scenario, streams, warm_up, grace: grace(flags)?, workers, seed, share })
+}
+
+/// The part of the load that this machine does.
+fn share(flags: &AmountFlags) -> Result<Option<Share>, Problem> {
+    let (segment, sequence) = (&flags.execution_segment, &flags.execution_segment_sequence);
+    let wrong = |flag: &str| {
+        let flag = flag.to_owned();
+        move |error: ShareError| {
+            let hint = "write parts as fractions, as in `--execution-segment 0:1/4 --execution-segment-sequence 0,1/4,1/2,3/4,1`";
+            Problem::new(format!("`{flag}`: {error}"), hint)
+        }
+    };
+    let of_segment = wrong("--execution-segment");
+    let segment: Option<Segment> =
+        segment.as_ref().map(|text| text.parse()).transpose().map_err(&of_segment)?;
+    let sequence: Option<Sequence> = sequence
+        .as_ref()
+        .map(|text| text.parse())
+        .transpose()
+        .map_err(wrong("--execution-segment-sequence"))?;
+    if segment.is_none() && sequence.is_none() {
+        return Ok(None);
+    }
+    let share = Share::new(segment, sequence.as_ref()).map_err(of_segment)?;
+    Ok((!share.is_whole()).then_some(share))
+}
+
+/// The part of a scenario that a share has.
+fn of_part(whole: Scenario, share: &Share) -> Result<Scenario, Problem> {
+    let part = whole.shared(share);
+    if part.has_work() {
+        return Ok(part);
+    }
+    let what = format!("the part {} of this load has nothing to do", share.segment());
+    Err(Problem::new(what, "give more connections or requests than there are parts"))
 }
 
 fn refuse_contradictions(flags: &AmountFlags) -> Result<(), Problem> {

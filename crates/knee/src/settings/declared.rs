@@ -58,7 +58,15 @@ fn amount_of(declared: &Request, times: Times, cpus: u16) -> Amount {
     let end = times.settle.saturating_add(times.measure);
     let scenario = Scenario::new("default", executor, Stop::At(end));
     let workers = amount::workers_for(scenario.users_max(), cpus);
-    Amount { scenario, streams: 1, warm_up: times.settle, grace: amount::GRACE, workers, seed: times.seed }
+    Amount {
+        scenario,
+        streams: 1,
+        warm_up: times.settle,
+        grace: amount::GRACE,
+        workers,
+        seed: times.seed,
+        share: None,
+    }
 }
 
 #[cfg(test)]

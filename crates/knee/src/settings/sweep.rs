@@ -309,6 +309,7 @@ pub fn load(args: &SweepArgs, sweep: &SweepSettings, surroundings: &Surroundings
         title: request::title(&urls),
         requests,
         seed: sweep.config.seed,
+        share: None,
         targets,
         allowed_hosts: args.ladder.allow_hosts.clone(),
         observe: super::observe::targets(&args.observe)?,

@@ -38,14 +38,8 @@ fn outcomes_phases_and_faults_of_a_later_version_are_shown_under_their_names() {
 }
 
 #[test]
-fn a_run_of_several_machines_is_refused_with_words() {
+fn a_record_with_frames_on_which_others_depend_is_refused_with_words() {
     let home = Home::new();
-    let mut part = head();
-    part["fleet"] = json!({ "agents": 4 });
-    let finished = reported(&home, &record_of(2, &packed(&part), &[]));
-    assert_eq!(finished.code, Some(104), "{}", finished.stderr);
-    let error = "this version cannot read a run on several machines, at byte 12";
-    assert!(finished.stderr.contains(error), "{}", finished.stderr);
     let finished = reported(&home, &record_of(2, &packed(&head()), &[frame(200, b"")]));
     assert!(finished.stderr.contains("this version cannot read frames of kind 200"), "{}", finished.stderr);
 }

@@ -60,6 +60,7 @@ fn long(seconds: u64) -> Run {
         machine: Machine::default(),
         co_located: None,
         segment: None,
+        fleet: None,
         http2_streams: None,
         measured_from: Nanos::ZERO,
     };

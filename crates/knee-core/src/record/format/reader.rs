@@ -14,7 +14,7 @@ use super::msgpack::{DECODED_BYTES_MAX, Values};
 use super::stored::StoredInterval;
 use super::unfit::Unfit;
 use super::window::Window;
-use super::{FRAME_BYTES_MAX, Frame, MAGIC, VERSION, kind, parts};
+use super::{FRAME_BYTES_MAX, Frame, MAGIC, VERSION, kind};
 use crate::record::Head;
 
 /// Largest zstd window that a payload can ask for, as log2 of bytes. Writers use 2 MiB at the most.
@@ -73,9 +73,6 @@ impl<R: Read> Reader<R> {
         }
         let content = unpacked(&frames, DECODED_BYTES_MAX)?;
         let unfit = |unfit| ReadError::of(unfit, frames.start(), DECODED_BYTES_MAX);
-        if let Some(what) = parts::of_several(&content).map_err(unfit)? {
-            return Err(ReadError::Later { offset: frames.start(), what: what.to_owned() });
-        }
         let head = Values::new(&content).decode().map_err(unfit)?;
         let (state, content_bytes) = (State::Open, content.len());
         Ok(Self { frames, version, head, state, complete: true, content_bytes, skipped: BTreeMap::new() })
@@ -148,13 +145,16 @@ impl<R: Read> Reader<R> {
                 kind::SUMMED if self.version > 1 => return Ok(Some(Frame::Summed(self.content()?))),
                 kind::NOTE => return Ok(Some(Frame::Note(self.content()?))),
                 // They only add something: those of another layout are passed over like an unknown kind.
-                kind::OBSERVATIONS => match self.content() {
-                    Ok(batch) => return Ok(Some(Frame::Observations(Box::new(batch)))),
-                    Err(ReadError::Content { .. } | ReadError::Memory { .. }) => {
-                        *self.skipped.entry(kind).or_default() += 1;
+                kind::OBSERVATIONS => {
+                    if let Some(batch) = self.optional(kind)? {
+                        return Ok(Some(Frame::Observations(batch)));
                     }
-                    Err(error) => return Err(error),
-                },
+                }
+                kind::CONTRIBUTION => {
+                    if let Some(contribution) = self.optional(kind)? {
+                        return Ok(Some(Frame::Contribution(contribution)));
+                    }
+                }
                 kind::TAIL => {
                     let tail = self.content()?;
                     self.state = State::Tail;
@@ -172,6 +172,18 @@ impl<R: Read> Reader<R> {
                 // A kind of a later program that only adds something.
                 kind => *self.skipped.entry(kind).or_default() += 1,
             }
+        }
+    }
+
+    /// The content of a frame without which the record can be read; `None`, and counted, if it cannot be understood.
+    fn optional<T: DeserializeOwned>(&mut self, kind: u8) -> Result<Option<Box<T>>, ReadError> {
+        match self.content() {
+            Ok(content) => Ok(Some(Box::new(content))),
+            Err(ReadError::Content { .. } | ReadError::Memory { .. }) => {
+                *self.skipped.entry(kind).or_default() += 1;
+                Ok(None)
+            }
+            Err(error) => Err(error),
         }
     }
 

@@ -11,7 +11,7 @@ use zstd::bulk::Compressor;
 use super::{FRAME_BYTES_MAX, MAGIC, Note, Summed, VERSION, kind};
 use crate::interval::Interval;
 use crate::observation::Batch;
-use crate::record::{Head, Tail};
+use crate::record::{Contribution, Head, Tail};
 
 /// zstd's own default: a frame of one interval takes well under a millisecond.
 const LEVEL: i32 = 3;
@@ -78,6 +78,14 @@ impl<W: Write> Writer<W> {
     /// Those of the sink; `InvalidInput` if the batch is larger than [`FRAME_BYTES_MAX`].
     pub fn observations(&mut self, batch: &Batch) -> io::Result<()> {
         self.write(&[], kind::OBSERVATIONS, batch)
+    }
+
+    /// Appends what one of several machines contributed.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn contribution(&mut self, contribution: &Contribution) -> io::Result<()> {
+        self.write(&[], kind::CONTRIBUTION, contribution)
     }
 
     /// How many intervals were written: what [`Tail::intervals`] must say.

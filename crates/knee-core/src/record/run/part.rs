@@ -126,17 +126,25 @@ impl Part {
 
     /// Counts open requests as censored at `now`.
     pub(super) fn censor(&mut self, now: Nanos) {
-        for place in 0..self.open.len() {
-            let due = std::mem::take(&mut self.open[place].due);
-            for (due_before, count) in due {
-                self.change(EndpointId(place as u32), |endpoint| {
-                    let censored = &mut endpoint.outcomes[Outcome::Censored as usize].response;
-                    censored.record_many(now.since(due_before), count);
-                });
-                let counted = &mut self.accounting.by_outcome[Outcome::Censored as usize];
-                *counted = counted.saturating_add(count);
+        let censored = self.open_at(now);
+        self.open.iter_mut().for_each(|open| open.due.clear());
+        for (place, tally) in censored.endpoints.iter().enumerate() {
+            self.accounting.merge(&tally.accounting());
+            self.change(EndpointId(place as u32), |endpoint| endpoint.merge(tally));
+        }
+    }
+
+    /// The open requests alone, as censored at `now`.
+    pub(super) fn open_at(&self, now: Nanos) -> Tally {
+        let mut tally = Tally::default();
+        for (place, open) in self.open.iter().enumerate().filter(|(_, open)| !open.due.is_empty()) {
+            let endpoint = tally.endpoint_mut(EndpointId(place as u32));
+            for (due_before, count) in &open.due {
+                let censored = &mut endpoint.outcomes[Outcome::Censored as usize].response;
+                censored.record_many(now.since(*due_before), *count);
             }
         }
+        tally
     }
 
     /// How many requests are not in balance: by endpoint, so that two mistakes do not cancel

@@ -70,6 +70,11 @@ pub fn read_within(source: impl Read, bytes: usize) -> Result<Reading, ReadError
                 builder.observe(&batch);
                 builder.fit_into(bytes).map_err(|unfit| ReadError::of(unfit, offset, bytes))?;
             }
+            Ok(Some(Frame::Contribution(contribution))) => {
+                builder.count_texts(reader.content_bytes());
+                builder.contribute(*contribution);
+                builder.fit_into(bytes).map_err(|unfit| ReadError::of(unfit, offset, bytes))?;
+            }
             Ok(Some(Frame::Tail(read))) => {
                 builder.count_texts(reader.content_bytes());
                 builder.fit_into(bytes).map_err(|unfit| ReadError::of(unfit, offset, bytes))?;

@@ -39,6 +39,7 @@ fn head(rate: f64, warm_up: u64, secs: u64) -> Head {
         machine: Machine { cores: 8, ..Machine::default() },
         co_located: Some(false),
         segment: None,
+        fleet: None,
         http2_streams: None,
         measured_from: Nanos::from_secs(warm_up),
     }

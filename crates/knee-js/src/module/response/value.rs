@@ -2,7 +2,7 @@
 //!
 //! Each is made anew; the response keeps what a script has read.
 
-use rquickjs::{Ctx, IntoJs, Object, Result, Value};
+use rquickjs::{Array, Ctx, IntoJs, Object, Result, Value};
 
 use knee_core::unit::Nanos;
 use knee_k6::http::answer::shown_name;
@@ -17,8 +17,12 @@ use crate::module::define::{Define as _, array_of};
 /// The body; null without one.
 pub fn body<'js>(ctx: &Ctx<'js>, answer: Option<&Answer>) -> Result<Value<'js>> {
     let null = || Value::new_null(ctx.clone());
+    // In k6, a request that could not be made has an empty list as its body.
+    let Some(answer) = answer else { return Ok(Array::new(ctx.clone())?.into_value()) };
     // No body is not the same as an empty one.
-    let Some(answer) = answer.filter(|answer| answer.has_body()) else { return Ok(null()) };
+    if !answer.has_body() {
+        return Ok(null());
+    }
     match answer.keep {
         Keep::Nothing => Ok(null()),
         Keep::Binary => Ok(buffer_of(ctx, answer.body.bytes())?.into_value()),

@@ -343,6 +343,7 @@ impl Job<'_> {
             machine: host::machine(),
             co_located: self.co_located,
             segment: self.options.share.as_ref().map(Into::into),
+            fleet: None,
             http2_streams: None,
         };
         let store = Store::of_process().map(|store| store.of_kind(kind));

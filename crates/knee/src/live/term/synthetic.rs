@@ -41,6 +41,7 @@ pub fn head_with(executor: Executor, stop: Stop) -> Head {
         machine: Machine::default(),
         co_located: Some(true),
         segment: None,
+        fleet: None,
         http2_streams: None,
         measured_from: Nanos::from_secs(2),
     }

@@ -1,0 +1,3 @@
+import { Metric, Another } from 'k6/metrics';
+export const again = Another;
+export { Metric };

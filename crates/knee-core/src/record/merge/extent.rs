@@ -1,0 +1,105 @@
+//! How much of the planned load the parts made: what is missing, and what ended early.
+//!
+//! Does not judge; the rules `parts`, `arrivals`, `start` and `builds` do.
+
+use std::collections::BTreeSet;
+
+use super::alike::Whole;
+use super::part::Read;
+use crate::plan::{Plan, Scenario};
+use crate::record::Ending;
+use crate::unit::Nanos;
+use crate::validity::diagnostics::PartsFigures;
+
+/// Most arrivals of a plan that are counted: beyond that, shares of time must do.
+const ARRIVALS_MAX: u64 = 50_000_000;
+
+/// How much of a load was made.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Extent {
+    /// For each given part: requests that it did not send because it ended early; `None` if its plan does not number
+    /// them.
+    pub lost: Vec<Option<u64>>,
+    /// The same of the whole, for the rules.
+    pub figures: PartsFigures,
+}
+
+impl Extent {
+    pub(super) fn of(whole: &Whole, parts: &[Read]) -> Self {
+        let all_stopped = parts.iter().all(|part| part.run.stopped.is_some());
+        let early: Vec<bool> =
+            parts.iter().map(|part| part.was_cut_off() || (part.run.stopped.is_some() && !all_stopped)).collect();
+        let planned: Vec<Option<u64>> = parts.iter().map(|part| arrivals(&part.head.plan)).collect();
+        let lost = parts.iter().zip(&early).zip(&planned).map(|((part, early), planned)| {
+            if *early { planned.map(|planned| planned.saturating_sub(seen(part))) } else { Some(0) }
+        });
+        let lost = lost.collect();
+        let started = parts.iter().map(|part| part.head.started);
+        let apart = started.clone().max().unwrap_or_default().since(started.min().unwrap_or_default());
+        let builds: BTreeSet<_> =
+            parts.iter().map(|part| (&part.head.build.version, &part.head.build.commit)).collect();
+        let off = parts.iter().zip(&planned).filter(|(part, _)| {
+            part.run.ending == Ending::Completed && part.run.stopped.is_none()
+        });
+        let off = off.map(|(part, planned)| planned.map_or(0, |planned| planned.abs_diff(seen(part))));
+        let figures = PartsFigures {
+            of: whole.shares.len() as u64,
+            given: parts.len() as u64,
+            ended_early: early.iter().filter(|early| **early).count() as u64,
+            lost_share: lost_share(whole, parts, &early),
+            arrivals_off: off.fold(0, u64::saturating_add),
+            started_apart: apart,
+            builds: builds.len() as u64,
+        };
+        Self { lost, figures }
+    }
+}
+
+/// Requests that a part scheduled, with the warm-up.
+fn seen(part: &Read) -> u64 {
+    let Read { run, .. } = part;
+    run.warm_up.accounting().planned.saturating_add(run.measured.accounting().planned)
+}
+
+/// The requests of a plan; `None` if it does not number them. A script's plan numbers iterations, not requests.
+fn arrivals(plan: &Plan) -> Option<u64> {
+    let counted = plan.scenarios.iter().map(|scenario| scenario.arrivals(ARRIVALS_MAX));
+    let of_requests = !plan.endpoints.is_empty();
+    counted.take_while(|_| of_requests).try_fold(0_u64, |sum, one| Some(sum.saturating_add(one?))).filter(|_| of_requests)
+}
+
+/// The share of the load that was not made: of the requests where the plan numbers them, else of the users' time.
+fn lost_share(whole: &Whole, parts: &[Read], early: &[bool]) -> f64 {
+    let missing = whole.shares.iter().filter(|(_, place)| place.is_none());
+    let missing: Vec<Plan> = missing.map(|(share, _)| {
+        let scenarios = whole.head.plan.scenarios.iter().map(|scenario| scenario.clone().shared(share));
+        Plan { scenarios: scenarios.collect(), ..whole.head.plan.clone() }
+    }).collect();
+    let incomplete = || parts.iter().zip(early).filter(|(_, early)| **early).map(|(part, _)| part);
+    if missing.is_empty() && incomplete().next().is_none() {
+        return 0.0;
+    }
+    let in_requests = || -> Option<(f64, f64)> {
+        let all = arrivals(&whole.head.plan)?;
+        let gone = missing.iter().map(arrivals).try_fold(0_u64, |sum, one| Some(sum + one?))?;
+        let mut cut = incomplete().map(|part| Some(arrivals(&part.head.plan)?.saturating_sub(seen(part))));
+        let cut = cut.try_fold(0_u64, |sum, one| Some(sum + one?))?;
+        Some((gone as f64 + cut as f64, all as f64))
+    };
+    let in_time = || {
+        let gone: f64 = missing.iter().map(|plan| user_time(plan, Nanos::ZERO)).sum();
+        let cut: f64 = incomplete().map(|part| user_time(&part.head.plan, part.run.ended)).sum();
+        (gone + cut, user_time(&whole.head.plan, Nanos::ZERO))
+    };
+    let (lost, all) = in_requests().unwrap_or_else(in_time);
+    if all > 0.0 { (lost / all).clamp(0.0, 1.0) } else { 0.0 }
+}
+
+/// The time of all users of a plan from `from` to its end, in user-seconds. Without an end, each user counts as 1.
+fn user_time(plan: &Plan, from: Nanos) -> f64 {
+    let of = |scenario: &Scenario| {
+        let users = f64::from(scenario.users_max());
+        scenario.ends().map_or(users, |ends| users * ends.since(from.max(scenario.terms.start)).as_secs_f64())
+    };
+    plan.scenarios.iter().map(of).sum()
+}
