@@ -15,6 +15,7 @@ mod bench;
 mod ci;
 mod compat;
 mod defects;
+mod dist;
 mod observers;
 mod openapi;
 mod picture;
@@ -62,6 +63,8 @@ enum Command {
     Statements,
     /// Look at seeded defects with `knee find`, and write what it finds and misses into labs/findings/CONFUSION.md
     Defects(defects::Options),
+    /// Build everything that can be installed without Rust, below target/dist
+    Dist(dist::Options),
     /// Ask the labs whether they do what their `openapi.json` says
     Openapi(openapi::Options),
     /// The server of the experiments
@@ -95,6 +98,7 @@ fn main() -> ExitCode {
         Command::Sentences(options) => sentences::run(&root, &options),
         Command::Statements => statements::run(&root),
         Command::Defects(options) => defects::run(&root, &options),
+        Command::Dist(options) => dist::dist(&root, &options),
         Command::Openapi(options) => openapi::run(&root, &options),
         Command::OracleServer { law } => truth::server::serve(&law),
         Command::ValidityTarget { address, millis } => validity::target::serve(&address, millis),

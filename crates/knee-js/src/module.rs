@@ -77,6 +77,8 @@ pub mod text;
 
 pub mod subtle;
 
+pub mod go_print;
+
 mod tags;
 pub mod timers;
 

@@ -187,6 +187,11 @@ impl Program {
         })
     }
 
+    /// The source of our own copy of a library, if a module from the network is answered with one.
+    pub fn copy_of(&self, name: &str) -> Option<&'static str> {
+        replacement::find(name).filter(|_| self.surroundings.remote.replacements).map(|found| found.source)
+    }
+
     /// The source of a module that is not one of k6's.
     pub fn source(&self, name: &str) -> Result<Arc<[u8]>, Trouble> {
         if let Some(path) = specifier::path_of(name) {

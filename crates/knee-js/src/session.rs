@@ -109,13 +109,14 @@ impl Session {
             vu.state().http.replace(Rc::new(settings.http.clone()));
             vu.state().set_execution_info(settings.execution_info.clone());
             vu.state().tags.replace(settings.tags.clone());
+            vu.state().system_tags.set(settings.system_tags);
             vu.state().number(settings.system_tags, None, 0);
             let group = match stage {
                 Stage::Setup => "::setup",
                 Stage::Teardown => "::teardown",
                 Stage::Iteration | Stage::Summary => "",
             };
-            vu.state().group.replace(group.into());
+            vu.state().enter_group(group.into());
             let (timeout, is_over) = (settings.timeout, settings.is_over.clone());
             let watch = timer.clone();
             let secrets = self.program.surroundings.secrets.clone();

@@ -53,6 +53,8 @@ pub struct State {
     pub group: RefCell<Rc<str>>,
     /// Tags of the VU.
     pub tags: RefCell<Rc<[(String, String)]>>,
+    /// Which tags samples get by themselves.
+    pub system_tags: Cell<SystemTags>,
     /// Metadata of the VU's samples, besides tags.
     pub metadata: RefCell<Rc<[(String, String)]>>,
     /// The memory of tags and metadata that the script has set.
@@ -261,6 +263,7 @@ impl State {
             expected: RefCell::default(),
             group: RefCell::new("".into()),
             tags: RefCell::new(Rc::new([])),
+            system_tags: Cell::new(SystemTags::default()),
             metadata: RefCell::new(Rc::new([])),
             place: RefCell::default(),
             environment: RefCell::default(),
@@ -345,6 +348,17 @@ impl State {
         }
         put(SystemTag::Iter, "iter", iteration);
         self.metadata.replace(metadata.into());
+    }
+
+    /// Enters a group, or leaves one for that around it. As in k6, a tag `group` that the script has set ends then.
+    pub fn enter_group(&self, group: Rc<str>) {
+        self.group.replace(group);
+        let is_set = self.tags.borrow().iter().any(|(name, _)| name == "group");
+        if is_set && self.system_tags.get().has(SystemTag::Group) {
+            let others: Vec<_> =
+                self.tags.borrow().iter().filter(|(name, _)| name != "group").cloned().collect();
+            self.tags.replace(others.into());
+        }
     }
 
     /// Time on the run's clock.

@@ -11,6 +11,8 @@ use knee_report::number::Unit;
 
 mod audit;
 
+mod brief;
+
 mod command_line;
 
 mod compare;
@@ -27,6 +29,8 @@ mod observe;
 
 mod run;
 
+mod shell;
+
 mod study;
 
 mod sweep;
@@ -36,7 +40,7 @@ mod web;
 mod words;
 
 pub use audit::{AuditArgs, AuditFormat};
-pub use command_line::{Invocation, Refused, help, meant_command, parse};
+pub use command_line::{Invocation, Refused, definition, help, meant_command, parse};
 pub use compare::{
     CalibrateArgs, CommandFlags, CompareArgs, CompareFormat, CompareOutputFlags, TrialFlags, VerdictFlags,
 };
@@ -46,6 +50,7 @@ pub use history::{HistoryArgs, HistoryFormat};
 pub use merge::MergeArgs;
 pub use observe::ObserveFlags;
 pub use run::{RunArgs, RunForeignFlags, RunHttpFlags, RunLoadFlags, RunReportFlags, RunScriptFlags};
+pub use shell::{CompletionsArgs, ManArgs};
 pub use study::{ExtentFlags, StudyArgs, StudyFormat, StudyOutputFlags};
 pub use sweep::{
     LadderFlags, RuleFlags, SweepArgs, SweepFormat, SweepOutputFlags, SweepScriptFlags, WorthFlags,

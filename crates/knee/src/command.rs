@@ -16,6 +16,8 @@ pub mod tour;
 
 pub mod run;
 
+pub mod shell;
+
 pub mod sweep;
 
 pub mod study;

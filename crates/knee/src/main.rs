@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use knee::args::{self, Invocation, Refused};
 use knee::command::{
-    audit, calibrate, compare, demo, doctor, explain, find, history, load, merge, report, run, study, sweep, tour,
+    audit, calibrate, compare, demo, doctor, explain, find, history, load, merge, report, run, shell, study,
+    sweep, tour,
 };
 use knee::demo as demo_server;
 use knee::exit::Exit;
@@ -16,6 +17,11 @@ use knee::settings::output::Sink;
 use knee::settings::web;
 use knee::stderr::say;
 use knee::store;
+
+/// musl's allocator has one lock for all threads.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     // Before anything else, and before a thread is started.
@@ -86,6 +92,8 @@ fn execute(invocation: Invocation) -> Result<Exit, (Problem, Exit)> {
         }
         Invocation::Doctor(args) => doctor::doctor(&args).map_err(refused),
         Invocation::Audit(args) => audit::audit(&args, say).map_err(refused),
+        Invocation::Completions(args) => shell::completions(&args).map_err(refused),
+        Invocation::Man(args) => shell::man(&args).map_err(refused),
         Invocation::Explain(args) => explain::explain(&args).map_err(refused),
     }
 }

@@ -119,7 +119,8 @@ fn with_those_of_parts(whole: ValidityReport, parts: &[ReadPart]) -> ValidityRep
     let has = |part: &ReadPart, code: &str| part.run.validity.warnings.iter().any(|one| one.code == code);
     let of_all = |code: &str| parts.len() > 1 && parts.iter().all(|part| has(part, code));
     let mut of_parts: Vec<Warning> = parts.iter().flat_map(ReadPart::warnings).collect();
-    of_parts.retain(|warning| !(of_all(&warning.code) && warnings.iter().any(|one| one.code == warning.code)));
+    of_parts
+        .retain(|warning| !(of_all(&warning.code) && warnings.iter().any(|one| one.code == warning.code)));
     warnings.retain(|warning| !of_parts.iter().any(|part| part.code == warning.code));
     warnings.extend(of_parts);
     if parts.iter().any(|part| !part.run.observations.sources.is_empty()) {

@@ -31,7 +31,8 @@ impl Resolver for Finder {
         })?;
         let found = importable(ctx, &self.state, found)?;
         let is_commonjs = commonjs::hidden(&found).is_some();
-        Ok(absent::with(found, is_commonjs, &self.state.program.named(base, name)))
+        let copy = self.state.program.copy_of(&found);
+        Ok(absent::with(found, is_commonjs, copy, &self.state.program.named(base, name)))
     }
 }
 
@@ -45,7 +46,10 @@ impl Loader for Finder {
         match (native(ctx, name), commonjs::hidden(name)) {
             (Some(module), _) => module,
             (None, Some(_)) => require::show(ctx, &self.state, name),
-            (None, None) if absent::adds(name) => Module::declare(ctx.clone(), name, absent::source(name)),
+            (None, None) if absent::adds(name) => {
+                let copy = self.state.program.copy_of(absent::parts(name).0);
+                Module::declare(ctx.clone(), name, absent::source(name, copy))
+            }
             (None, None) => load(ctx, &self.state, name),
         }
     }

@@ -2,9 +2,12 @@
 //!
 //! Transforms nothing and reports no mistakes: the compiler does, with their places.
 
+use std::collections::BTreeSet;
+
 use oxc_allocator::Allocator;
 use oxc_parser::Parser;
 use oxc_span::SourceType;
+use oxc_syntax::module_record::ExportExportName;
 
 use super::typescript;
 
@@ -25,6 +28,23 @@ pub fn is_script(source: &str) -> bool {
         !parsed.program.source_type.is_module()
     })
     .unwrap_or(true)
+}
+
+/// The names that a module exports itself, with `default`; what it passes on with `export *` is not among them.
+pub fn exports(source: &str) -> BTreeSet<String> {
+    let names = typescript::on_large_stack(source, || {
+        let allocator = Allocator::default();
+        let parsed = Parser::new(&allocator, source, SourceType::mjs()).parse();
+        let record = &parsed.module_record;
+        let entries = record.local_export_entries.iter().chain(&record.indirect_export_entries);
+        let name = |name: &ExportExportName<'_>| match name {
+            ExportExportName::Name(name) => Some(name.name.to_string()),
+            ExportExportName::Default(_) => Some("default".to_owned()),
+            ExportExportName::Null => None,
+        };
+        entries.filter_map(|entry| name(&entry.export_name)).collect()
+    });
+    names.unwrap_or_default()
 }
 
 #[cfg(test)]

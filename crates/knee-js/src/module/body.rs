@@ -7,7 +7,7 @@ use rquickjs::{Coerced, Object, Result, Value};
 use super::bytes::bytes_of;
 use super::current::{Room, charge};
 use super::define::elements;
-use super::{argument, mark};
+use super::{argument, go_print, mark};
 use knee_k6::http::request::Request;
 
 /// Most bytes that a byte of a form takes: the text and its encoding, in which it can be three bytes.
@@ -67,7 +67,7 @@ fn form(request: &mut Request, object: &Object<'_>) -> Result<Vec<u8>> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     let mut room = Room::of(object.ctx())?;
     let mut push = |name: &str, value: Value<'_>| -> Result<()> {
-        let text = value.get::<Coerced<String>>()?.0;
+        let text = go_print::text(&value)?;
         room.take(value.ctx(), ENCODED_BYTES * (name.len() + text.len()))?;
         pairs.push((name.to_owned(), text));
         Ok(())
@@ -107,7 +107,7 @@ fn part(
                 None => data.get::<Coerced<String>>()?.0.into_bytes(),
             }
         }
-        None => value.get::<Coerced<String>>()?.0.into_bytes(),
+        None => go_print::text(value)?.into_bytes(),
     };
     room.take(value.ctx(), head.len() + content.len())?;
     bytes.extend_from_slice(head.as_bytes());

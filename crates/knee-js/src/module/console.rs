@@ -175,7 +175,7 @@ fn typed_array(object: &Object<'_>) -> Result<Option<(String, usize)>> {
     Ok(Some((kind, object.get("length")?)))
 }
 
-fn is_date(object: &Object<'_>) -> Result<bool> {
+pub(super) fn is_date(object: &Object<'_>) -> Result<bool> {
     Ok(object.get::<_, Value<'_>>("toISOString")?.is_function()
         && object.get::<_, Value<'_>>("toJSON")?.is_function())
 }

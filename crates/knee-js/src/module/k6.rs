@@ -44,13 +44,13 @@ fn group<'js>(ctx: Ctx<'js>, name: Coerced<String>, body: Value<'js>) -> Result<
     let _held = charge(&ctx, outer.len() + name.0.len())?;
     let inner: std::rc::Rc<str> = format!("{outer}::{}", name.0).into();
     let begun = state.now();
-    state.group.replace(inner.clone());
+    state.enter_group(inner.clone());
     let result = body.call::<_, Value<'js>>(());
     // A throw can have left an inner group.
-    state.group.replace(inner);
+    state.enter_group(inner);
     let span = state.now().since(begun);
     state.observe(&[], |observer, context| observer.group(span, context));
-    state.group.replace(outer);
+    state.enter_group(outer);
     result
 }
 

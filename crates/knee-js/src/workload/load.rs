@@ -138,7 +138,8 @@ impl Load {
     /// Reports to k6's view iterations of a scenario that never began.
     pub(super) fn dropped(&self, observer: &dyn Observer, scenario: usize, count: u64, at: Nanos) {
         let part = &self.parts[scenario];
-        let context = Context { scenario: &part.name, group: "", tags: &self.tags, metadata: &[], at };
+        let tags = self.system_tags.above(&self.tags);
+        let context = Context { scenario: &part.name, group: "", tags: &tags, metadata: &[], at };
         observer.dropped(count, &context);
     }
 

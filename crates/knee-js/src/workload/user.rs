@@ -71,7 +71,8 @@ impl ScriptUser {
         kept.vu.join(self.sender.clone());
         let state = kept.vu.state();
         state.http.replace(Rc::new(load.http.clone()));
-        state.tags.replace(part.tags.as_slice().into());
+        state.tags.replace(load.system_tags.above(&part.tags).into());
+        state.system_tags.set(load.system_tags);
         state.metadata.replace(Rc::new([]));
         state.environment.replace(part.environment.clone());
         state.activated.set(true);

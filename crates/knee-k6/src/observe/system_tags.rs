@@ -25,6 +25,15 @@ impl SystemTags {
         self.0 & (1 << tag as u32) != 0
     }
 
+    /// The tags of a run or a scenario, as its VUs have them: k6 sets scenario and group itself, in spite of them.
+    pub fn above(self, tags: &[(String, String)]) -> Vec<(String, String)> {
+        let is_set = |name: &str| {
+            (name == "scenario" && self.has(SystemTag::Scenario))
+                || (name == "group" && self.has(SystemTag::Group))
+        };
+        tags.iter().filter(|(name, _)| !is_set(name)).cloned().collect()
+    }
+
     /// The same without one of them.
     #[must_use]
     pub const fn without(self, tag: SystemTag) -> Self {

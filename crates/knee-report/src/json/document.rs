@@ -11,6 +11,8 @@ mod observations;
 
 mod part;
 
+mod warning;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -18,7 +20,7 @@ use knee_core::outcome::{Blame, Outcome};
 use knee_core::plan::Plan;
 use knee_core::record::{Build, Ending, Fleet, Machine, SegmentOf};
 use knee_core::tally::Phase;
-use knee_core::validity::{self, Validity};
+use knee_core::validity::Validity;
 use serde::Serialize;
 
 use super::figure::{Bodies, finite, reading, seconds};
@@ -31,6 +33,7 @@ use diagnostics::Diagnostics;
 use interval::Series;
 use observations::Observed;
 use part::Part;
+use warning::Warning;
 
 /// The layout's version. Members can be added without a new one; it rises when a member is
 /// removed or changes its meaning.
@@ -138,26 +141,6 @@ impl<'v> Document<'v> {
     #[must_use]
     pub fn without_series(self) -> Self {
         Self { series: Series(&[]), ..self }
-    }
-}
-
-/// One warning of the validity check.
-#[derive(Debug, Serialize)]
-pub(super) struct Warning<'v> {
-    code: &'v str,
-    validity: Validity,
-    message: &'v str,
-    hint: &'v str,
-}
-
-impl<'v> Warning<'v> {
-    pub(super) fn of(warning: &'v validity::Warning) -> Self {
-        Self {
-            code: &warning.code,
-            validity: warning.validity,
-            message: &warning.message,
-            hint: &warning.hint,
-        }
     }
 }
 

@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgAction, CommandFactory, Parser, Subcommand};
+use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::audit::AuditArgs;
 use super::compare::{CalibrateArgs, CompareArgs};
@@ -14,10 +14,11 @@ use super::find::FindArgs;
 use super::history::HistoryArgs;
 use super::merge::MergeArgs;
 use super::run::RunArgs;
+use super::shell::{CompletionsArgs, ManArgs};
 use super::study::StudyArgs;
 use super::sweep::SweepArgs;
 use super::web::WebFlags;
-use super::{DemoArgs, ExplainArgs, HelpFlag, LoadArgs, ReportArgs, TourArgs, words};
+use super::{DemoArgs, ExplainArgs, HelpFlag, LoadArgs, ReportArgs, TourArgs, brief, words};
 use crate::problem::Problem;
 
 /// Shown below `--help`.
@@ -99,6 +100,11 @@ enum Subcommands {
     Explain(ExplainArgs),
     /// Show a load test, a sweep and a comparison on a demo server, in about 90 s
     Tour(TourArgs),
+    /// Print what makes a shell complete commands and flags
+    Completions(CompletionsArgs),
+    /// Write the manual pages into a folder
+    #[command(hide = true)]
+    Man(ManArgs),
 }
 
 /// What to do, as typed.
@@ -134,6 +140,10 @@ pub enum Invocation {
     Tour(TourArgs),
     /// Explain a validity warning or a finding.
     Explain(ExplainArgs),
+    /// Print what makes a shell complete words.
+    Completions(CompletionsArgs),
+    /// Write the manual pages.
+    Man(ManArgs),
 }
 
 impl Invocation {
@@ -154,6 +164,8 @@ impl Invocation {
             | Self::Doctor(_)
             | Self::Audit(_)
             | Self::Tour(_)
+            | Self::Completions(_)
+            | Self::Man(_)
             | Self::Explain(_) => None,
         }
     }
@@ -182,7 +194,11 @@ impl From<Problem> for Refused {
 pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Refused> {
     let line = words::asks_for_help(line.into_iter().collect(), &Cli::command());
     words::check(&line, &Cli::command())?;
-    let cli = Cli::try_parse_from(&line).map_err(|error| explain(&error, &line))?;
+    let (line, command) = brief::chosen(line, Cli::command());
+    let cli = command
+        .try_get_matches_from(&line)
+        .and_then(|matches| Cli::from_arg_matches(&matches))
+        .map_err(|error| explain(&error, &line))?;
     Ok(match cli.command {
         Some(Subcommands::Report(args)) => Invocation::Report(args),
         Some(Subcommands::History(args)) => Invocation::History(args),
@@ -198,6 +214,8 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Ref
         Some(Subcommands::Audit(args)) => Invocation::Audit(args),
         Some(Subcommands::Explain(args)) => Invocation::Explain(args),
         Some(Subcommands::Tour(args)) => Invocation::Tour(args),
+        Some(Subcommands::Completions(args)) => Invocation::Completions(args),
+        Some(Subcommands::Man(args)) => Invocation::Man(args),
         None => Invocation::Load(Box::new(cli.load)),
     })
 }
@@ -286,7 +304,12 @@ pub fn meant_command(word: &str) -> Option<String> {
     words::meant_command(word, &Cli::command())
 }
 
-/// The whole help of the program, as `--help` prints it.
+/// All commands and flags.
+pub fn definition() -> clap::Command {
+    Cli::command()
+}
+
+/// The whole help of the program, as `--help-all` prints it.
 pub fn help() -> String {
     Cli::command().render_help().to_string()
 }

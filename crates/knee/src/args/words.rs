@@ -7,6 +7,8 @@ use std::ffi::OsString;
 use clap::Command;
 use knee_engine::secret::redacted;
 
+use super::brief;
+
 use crate::problem::Problem;
 
 /// `knee help` is `knee --help`, and `knee help run` is `knee run --help`.
@@ -40,8 +42,8 @@ pub(super) fn is_run(line: &[OsString]) -> bool {
 pub(super) fn help(line: &[OsString], cli: &Command) -> String {
     let first = line.get(1).and_then(|word| word.to_str());
     match first.and_then(|word| cli.find_subcommand(word)) {
-        Some(command) => format!("knee {} --help", command.get_name()),
-        None => "knee --help".to_owned(),
+        Some(command) => brief::full_help(command.get_name()),
+        None => brief::full_help(""),
     }
 }
 

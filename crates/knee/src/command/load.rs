@@ -182,8 +182,13 @@ fn measure(
 ) -> Result<Run, Failed> {
     let unable = |error: &dyn std::fmt::Display| failed(Problem::new(error.to_string(), ""));
     let rests = !load.plan.is_open();
-    let requests =
-        RequestSet::prepare(load.requests.clone(), &way.defaults, load.seed_of_choice(), rests, &load.allowed_hosts);
+    let requests = RequestSet::prepare(
+        load.requests.clone(),
+        &way.defaults,
+        load.seed_of_choice(),
+        rests,
+        &load.allowed_hosts,
+    );
     let requests =
         Arc::new(requests.ok_or_else(|| refused(Problem::new("there is nothing to send", "give a URL")))?);
     let (sender, events) = sync_channel(live::BACKLOG);

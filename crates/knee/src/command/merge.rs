@@ -40,13 +40,16 @@ pub fn merge(args: &MergeArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         }
     };
     let surroundings = Surroundings::read();
-    let color = !args.no_color && !surroundings.no_color && surroundings.stdout_terminal && args.output.is_none();
+    let color =
+        !args.no_color && !surroundings.no_color && surroundings.stdout_terminal && args.output.is_none();
     let written = sink.write(render(&run, args.output_format, color, args.time_unit).as_bytes());
     if let Some(path) = path.filter(|_| args.output_format != Format::Quiet || written.is_err()) {
         narrate(&format!("record: {}", on_one_line(&path.display().to_string())));
     }
     written.map_err(failed)?;
-    why_invalid(&run, args.output_format).iter().for_each(|line| narrate(line));
+    if let Some(line) = why_invalid(&run, args.output_format) {
+        narrate(&line);
+    }
     Ok(exit_of(&run.ending, run.validity.validity))
 }
 
@@ -72,8 +75,8 @@ fn open(path: &PathBuf) -> Result<BufReader<File>, Problem> {
 fn first_start(paths: &[PathBuf]) -> Result<Nanos, Problem> {
     let mut first = Nanos::MAX;
     for (place, path) in (0..).map(Place).zip(paths) {
-        let reader = Reader::new(open(path)?)
-            .map_err(|error| of_merge(paths, &MergeError::Read { place, error }))?;
+        let reader =
+            Reader::new(open(path)?).map_err(|error| of_merge(paths, &MergeError::Read { place, error }))?;
         first = first.min(reader.head().started);
     }
     Ok(first)
@@ -83,7 +86,8 @@ fn first_start(paths: &[PathBuf]) -> Result<Nanos, Problem> {
 fn saved(paths: &[PathBuf], record: NewRecord) -> Result<(Run, Option<PathBuf>), Failed> {
     let NewRecord { file, path } = record;
     let done = merged(paths, BufWriter::new(file)).and_then(|Merged { run, sink }| {
-        let synced = sink.into_inner().map_err(std::io::IntoInnerError::into_error).and_then(|file| file.sync_all());
+        let synced =
+            sink.into_inner().map_err(std::io::IntoInnerError::into_error).and_then(|file| file.sync_all());
         synced.map_err(|error| failed(of_merge(paths, &MergeError::Write(error))))?;
         Ok(run)
     });
@@ -112,9 +116,10 @@ fn of_merge(paths: &[PathBuf], error: &MergeError) -> Problem {
         format!("`{}`", on_one_line(&path))
     };
     let (what, hint) = match error {
-        MergeError::Read { place, error } => {
-            (format!("{}: {error}", name(place)), "give the file of a saved run; `knee report --list` lists them")
-        }
+        MergeError::Read { place, error } => (
+            format!("{}: {error}", name(place)),
+            "give the file of a saved run; `knee report --list` lists them",
+        ),
         MergeError::NotAPart { place } => (
             format!("{} is not the record of a part of a load", name(place)),
             "run each part with `--execution-segment`, as in `knee URL --execution-segment 0:1/2`",
@@ -131,9 +136,10 @@ fn of_merge(paths: &[PathBuf], error: &MergeError) -> Problem {
             "give one record of each part",
         ),
         MergeError::None => ("there is no record to merge".to_owned(), "give the records of all parts"),
-        MergeError::Write(error) => {
-            (format!("cannot write the merged record: {}", reason(error)), "free some space, or use `--record FILE`")
-        }
+        MergeError::Write(error) => (
+            format!("cannot write the merged record: {}", reason(error)),
+            "free some space, or use `--record FILE`",
+        ),
     };
     Problem::new(what, hint)
 }

@@ -1,7 +1,5 @@
 //! Records of later versions: what is not known is shown under its name, and what cannot be read is refused.
 
-use serde_json::json;
-
 use crate::program::{Finished, Home, number};
 use crate::record::{frame, head, packed, record_of};
 

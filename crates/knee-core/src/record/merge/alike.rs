@@ -27,9 +27,7 @@ type Sorted<R> = Vec<(Place, Share, Reader<R>)>;
 ///
 /// # Errors
 /// If they are not.
-pub(super) fn sorted<R: Read>(
-    readers: Vec<(Place, Reader<R>)>,
-) -> Result<(Whole, Sorted<R>), MergeError> {
+pub(super) fn sorted<R: Read>(readers: Vec<(Place, Reader<R>)>) -> Result<(Whole, Sorted<R>), MergeError> {
     let mut parts = Vec::with_capacity(readers.len());
     for (place, reader) in readers {
         parts.push((place, share(place, reader.head())?, reader));
@@ -55,13 +53,15 @@ pub(super) fn sorted<R: Read>(
 fn share(place: Place, head: &Head) -> Result<Share, MergeError> {
     let of = head.segment.as_ref().filter(|_| head.fleet.is_none()).ok_or(MergeError::NotAPart { place })?;
     let broken = |error| MergeError::Share { place, error };
-    let (segment, sequence) =
-        (of.segment.parse().map_err(broken)?, of.sequence.parse().map_err(broken)?);
+    let (segment, sequence) = (of.segment.parse().map_err(broken)?, of.sequence.parse().map_err(broken)?);
     Share::new(Some(segment), Some(&sequence)).map_err(broken)
 }
 
 /// In what two parts are of different loads; `None` if they are of the same one.
-fn difference((one_share, one): (&Share, &Head), (other_share, other): (&Share, &Head)) -> Option<&'static str> {
+fn difference(
+    (one_share, one): (&Share, &Head),
+    (other_share, other): (&Share, &Head),
+) -> Option<&'static str> {
     let (a, b) = (whole_plan(one), whole_plan(other));
     let differs = [
         (one_share.sequence() != other_share.sequence(), "the sequence of parts"),
@@ -85,7 +85,9 @@ fn whole_plan(head: &Head) -> Plan {
 fn shares<R: Read>(of: &Share, parts: &[(Place, Share, Reader<R>)]) -> Vec<(Share, Option<Place>)> {
     let share = |segment| Share::new(Some(segment), Some(of.sequence()));
     let all = of.sequence().segments().iter().filter_map(|segment| share(*segment).ok());
-    let place = |share: &Share| parts.iter().find(|(_, own, _)| own.place() == share.place()).map(|(place, ..)| *place);
+    let place = |share: &Share| {
+        parts.iter().find(|(_, own, _)| own.place() == share.place()).map(|(place, ..)| *place)
+    };
     all.map(|share| (share.clone(), place(&share))).collect()
 }
 
@@ -117,9 +119,10 @@ fn machine(heads: &[&Head]) -> Machine {
     let first = &heads[0].machine;
     let all = |same: fn(&Machine, &Machine) -> bool| heads.iter().all(|head| same(first, &head.machine));
     let of = |text: &str, same: bool| if same { text.to_owned() } else { "various".to_owned() };
-    let memory: Option<u64> = heads.iter().map(|head| head.machine.memory_bytes).try_fold(0_u64, |sum, bytes| {
-        bytes.map(|bytes| sum.saturating_add(bytes))
-    });
+    let memory: Option<u64> = heads
+        .iter()
+        .map(|head| head.machine.memory_bytes)
+        .try_fold(0_u64, |sum, bytes| bytes.map(|bytes| sum.saturating_add(bytes)));
     Machine {
         system: of(&first.system, all(|one, other| one.system == other.system)),
         arch: of(&first.arch, all(|one, other| one.arch == other.arch)),

@@ -27,8 +27,10 @@ pub(super) struct Extent {
 impl Extent {
     pub(super) fn of(whole: &Whole, parts: &[Read]) -> Self {
         let all_stopped = parts.iter().all(|part| part.run.stopped.is_some());
-        let early: Vec<bool> =
-            parts.iter().map(|part| part.was_cut_off() || (part.run.stopped.is_some() && !all_stopped)).collect();
+        let early: Vec<bool> = parts
+            .iter()
+            .map(|part| part.was_cut_off() || (part.run.stopped.is_some() && !all_stopped))
+            .collect();
         let planned: Vec<Option<u64>> = parts.iter().map(|part| arrivals(&part.head.plan)).collect();
         let lost = parts.iter().zip(&early).zip(&planned).map(|((part, early), planned)| {
             if *early { planned.map(|planned| planned.saturating_sub(seen(part))) } else { Some(0) }
@@ -38,9 +40,10 @@ impl Extent {
         let apart = started.clone().max().unwrap_or_default().since(started.min().unwrap_or_default());
         let builds: BTreeSet<_> =
             parts.iter().map(|part| (&part.head.build.version, &part.head.build.commit)).collect();
-        let off = parts.iter().zip(&planned).filter(|(part, _)| {
-            part.run.ending == Ending::Completed && part.run.stopped.is_none()
-        });
+        let off = parts
+            .iter()
+            .zip(&planned)
+            .filter(|(part, _)| part.run.ending == Ending::Completed && part.run.stopped.is_none());
         let off = off.map(|(part, planned)| planned.map_or(0, |planned| planned.abs_diff(seen(part))));
         let figures = PartsFigures {
             of: whole.shares.len() as u64,
@@ -65,16 +68,21 @@ fn seen(part: &Read) -> u64 {
 fn arrivals(plan: &Plan) -> Option<u64> {
     let counted = plan.scenarios.iter().map(|scenario| scenario.arrivals(ARRIVALS_MAX));
     let of_requests = !plan.endpoints.is_empty();
-    counted.take_while(|_| of_requests).try_fold(0_u64, |sum, one| Some(sum.saturating_add(one?))).filter(|_| of_requests)
+    counted
+        .take_while(|_| of_requests)
+        .try_fold(0_u64, |sum, one| Some(sum.saturating_add(one?)))
+        .filter(|_| of_requests)
 }
 
 /// The share of the load that was not made: of the requests where the plan numbers them, else of the users' time.
 fn lost_share(whole: &Whole, parts: &[Read], early: &[bool]) -> f64 {
     let missing = whole.shares.iter().filter(|(_, place)| place.is_none());
-    let missing: Vec<Plan> = missing.map(|(share, _)| {
-        let scenarios = whole.head.plan.scenarios.iter().map(|scenario| scenario.clone().shared(share));
-        Plan { scenarios: scenarios.collect(), ..whole.head.plan.clone() }
-    }).collect();
+    let missing: Vec<Plan> = missing
+        .map(|(share, _)| {
+            let scenarios = whole.head.plan.scenarios.iter().map(|scenario| scenario.clone().shared(share));
+            Plan { scenarios: scenarios.collect(), ..whole.head.plan.clone() }
+        })
+        .collect();
     let incomplete = || parts.iter().zip(early).filter(|(_, early)| **early).map(|(part, _)| part);
     if missing.is_empty() && incomplete().next().is_none() {
         return 0.0;

@@ -94,7 +94,14 @@ impl<R: io::Read> Part<R> {
         Ok(())
     }
 
-    fn add(&self, names: &mut Names, cell: &mut Interval, period: Period, place: usize, tally: &EndpointTally) {
+    fn add(
+        &self,
+        names: &mut Names,
+        cell: &mut Interval,
+        period: Period,
+        place: usize,
+        tally: &EndpointTally,
+    ) {
         if *tally == EndpointTally::default() {
             return;
         }
@@ -153,10 +160,11 @@ impl<R: io::Read> Part<R> {
         }
     }
 
-    fn note(&mut self, note: Note) {
+    fn note(&mut self, mut note: Note) {
         self.noted += 1;
         if self.noted <= NOTES_MAX {
-            self.notes.push(Note { text: format!("{}: {}", self.share.segment(), note.text), ..note });
+            note.text = format!("{}: {}", self.share.segment(), note.text);
+            self.notes.push(note);
         }
     }
 

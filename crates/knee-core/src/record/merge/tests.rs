@@ -10,7 +10,7 @@ use crate::share::Share;
 
 const SECOND: Nanos = Nanos::from_secs(1);
 
-/// 400 requests a second for 3 s, of which a part is `segment`.
+/// 400 requests/s for 3 s, of which a part is `segment`.
 fn head(segment: &str) -> Head {
     let executor =
         Executor::Open { rate: Curve::constant(400.0), arrivals: Arrivals::Uniform, users_max: 40 };
@@ -123,7 +123,7 @@ fn a_part_that_is_missing_is_named_with_its_share_of_the_load() {
     records.remove(2);
     let run = merged(&records).unwrap().run;
     assert_eq!((codes(&run), run.validity.validity), (vec!["parts"], Validity::Invalid));
-    assert_eq!(run.validity.warnings[0].message, "of 4 parts 1 missing; 25 % of the load was not sent");
+    assert_eq!(run.validity.warnings[0].message, "1 of 4 parts missing; 25 % of the load was not sent");
 }
 
 #[test]
@@ -145,8 +145,12 @@ fn a_part_that_was_cut_off_keeps_what_it_measured_and_says_what_is_lost() {
 #[test]
 fn an_interval_that_is_lost_shifts_no_other_one() {
     let mut damaged = record(&head(SEGMENTS[0]), 1, 3);
-    let intervals: Vec<usize> =
-        damaged.windows(4).enumerate().filter(|(_, four)| *four == [0x28, 0xb5, 0x2f, 0xfd]).map(|(at, _)| at).collect();
+    let intervals: Vec<usize> = damaged
+        .windows(4)
+        .enumerate()
+        .filter(|(_, four)| *four == [0x28, 0xb5, 0x2f, 0xfd])
+        .map(|(at, _)| at)
+        .collect();
     // The head is the first frame, the second interval the third.
     damaged[intervals[2] + 20] ^= 1;
     let mut records = four();
@@ -208,10 +212,7 @@ fn what_does_not_belong_together_is_refused() {
     assert_eq!(refused(&[part.clone(), part.clone()]), "record 1 and record 2 are both of the part 0:1/4");
     let mut whole = head(SEGMENTS[1]);
     whole.segment = None;
-    assert_eq!(
-        refused(&[part.clone(), record(&whole, 1, 3)]),
-        "record 2 is not that of a part of a load"
-    );
+    assert_eq!(refused(&[part.clone(), record(&whole, 1, 3)]), "record 2 is not that of a part of a load");
     let mut other = head(SEGMENTS[1]);
     other.title = "http://other/".into();
     let text = "record 1 and record 2 are parts of different loads: the target differs";

@@ -11,14 +11,15 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "arrivals";
-    const LOOKS_AT: &'static str =
-        "arrivals of complete parts against their plans";
+    const LOOKS_AT: &'static str = "arrivals of complete parts against their plans";
     const SUSPECT: &'static str = "";
     const INVALID: &'static str = "any difference";
     const SOURCE: &'static str =
         "The plan decides each arrival; a part that ended by its plan has exactly its own.";
-    const CAUSE: &'static str = "A record lacks intervals, or a bug in knee. The figures then are not those of the planned load.";
-    const REMEDY: &'static str = "Look for warnings of the parts. Without any, keep the records and report the bug.";
+    const CAUSE: &'static str =
+        "A record lacks intervals, or a bug in knee. The figures then are not those of the planned load.";
+    const REMEDY: &'static str =
+        "Look for warnings of the parts. Without any, keep the records and report the bug.";
     const HINT: &'static str = "measure again";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {

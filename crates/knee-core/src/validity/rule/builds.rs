@@ -11,13 +11,12 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "builds";
-    const LOOKS_AT: &'static str =
-        "the builds of knee that made the parts";
+    const LOOKS_AT: &'static str = "the builds of knee that made the parts";
     const SUSPECT: &'static str = "if they differ";
     const INVALID: &'static str = "";
-    const SOURCE: &'static str =
-        "Two versions can measure differently.";
-    const CAUSE: &'static str = "The machines have different versions of knee, so their times may not be comparable.";
+    const SOURCE: &'static str = "Two versions can measure differently.";
+    const CAUSE: &'static str =
+        "The machines have different versions of knee, so their times cannot be compared without doubt.";
     const REMEDY: &'static str = "Install the same build on all machines.";
     const HINT: &'static str = "install the same build on all machines";
 

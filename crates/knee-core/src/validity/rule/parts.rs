@@ -18,8 +18,7 @@ impl Rated for Evidence {
         "the share of the load that missing parts and those that ended early did not send";
     const SUSPECT: &'static str = "any";
     const INVALID: &'static str = "2 %";
-    const SOURCE: &'static str =
-        "A percentile of requests of which 2 % are missing can be off by 2 points of rank: its p98 can be what is shown as p100.";
+    const SOURCE: &'static str = "A percentile of requests of which 2 % are missing can be off by 2 points of rank: its p98 can be what is shown as p100.";
     const CAUSE: &'static str = "The record of a part was not given, or its load generator ended before its plan: killed, interrupted, or cut off from its disk. The service then had less load than planned, and the figures lack the times of that part.";
     const REMEDY: &'static str = "Give the records of all parts. If a machine failed, measure again.";
     const HINT: &'static str = "give the records of all parts";
@@ -35,13 +34,15 @@ impl Rated for Evidence {
     }
 
     fn message(&self) -> String {
+        let of = count(self.of);
         let what = match (self.missing, self.ended_early) {
-            (missing, 0) => format!("{} missing", count(missing)),
-            (0, early) => format!("{} ended early", count(early)),
-            (missing, early) => format!("{} missing, {} ended early", count(missing), count(early)),
+            (missing, 0) => format!("{} of {of} parts missing", count(missing)),
+            (0, early) => format!("{} of {of} parts ended early", count(early)),
+            (missing, early) => {
+                format!("{} of {of} parts missing, {} ended early", count(missing), count(early))
+            }
         };
-        let lost = percent(self.lost_share);
-        format!("of {} parts {what}; {lost} of the load was not sent", count(self.of))
+        format!("{what}; {} of the load was not sent", percent(self.lost_share))
     }
 }
 
@@ -69,9 +70,10 @@ mod tests {
     #[test]
     fn the_message_says_how_many_parts_and_how_much() {
         let told = message("parts", |d| d.run.parts = Some(lost(0.25)));
-        assert_eq!(told, "of 4 parts 1 missing; 25 % of the load was not sent");
-        let both = PartsFigures { of: 4, given: 3, ended_early: 2, lost_share: 0.5, ..PartsFigures::default() };
+        assert_eq!(told, "1 of 4 parts missing; 25 % of the load was not sent");
+        let both =
+            PartsFigures { of: 4, given: 3, ended_early: 2, lost_share: 0.5, ..PartsFigures::default() };
         let told = message("parts", |d| d.run.parts = Some(both));
-        assert_eq!(told, "of 4 parts 1 missing, 2 ended early; 50 % of the load was not sent");
+        assert_eq!(told, "1 of 4 parts missing, 2 ended early; 50 % of the load was not sent");
     }
 }

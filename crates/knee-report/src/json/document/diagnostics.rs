@@ -3,7 +3,7 @@
 //! Null means that the platform does not report the figure; it never means zero.
 
 use knee_core::validity::Diagnostics as Measured;
-use knee_core::validity::diagnostics::Quantiles;
+use knee_core::validity::diagnostics::{PartsFigures, Quantiles};
 use serde::Serialize;
 
 use crate::json::figure::{Bodies, finite, millis, seconds};
@@ -35,6 +35,8 @@ pub struct Diagnostics {
     wall_drift_ms: f64,
     suspended_s: Option<f64>,
     co_located: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parts: Option<Parts>,
 }
 
 #[derive(Debug, Serialize)]
@@ -84,6 +86,32 @@ struct Censored {
     stuck: u64,
 }
 
+/// How complete the parts of a load are.
+#[derive(Debug, Serialize)]
+struct Parts {
+    of: u64,
+    given: u64,
+    ended_early: u64,
+    lost_share: Option<f64>,
+    arrivals_off: u64,
+    started_apart_s: f64,
+    builds: u64,
+}
+
+impl Parts {
+    fn of(figures: PartsFigures) -> Self {
+        Self {
+            of: figures.of,
+            given: figures.given,
+            ended_early: figures.ended_early,
+            lost_share: finite(figures.lost_share),
+            arrivals_off: figures.arrivals_off,
+            started_apart_s: seconds(figures.started_apart),
+            builds: figures.builds,
+        }
+    }
+}
+
 impl Diagnostics {
     pub fn of(diagnostics: &Measured) -> Self {
         let Measured { requests, load, generator, run } = diagnostics;
@@ -122,6 +150,7 @@ impl Diagnostics {
             wall_drift_ms: generator.wall_drift_ns as f64 / 1e6,
             suspended_s: generator.suspended.map(seconds),
             co_located: run.co_located,
+            parts: run.parts.map(Parts::of),
         }
     }
 }

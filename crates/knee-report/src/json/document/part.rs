@@ -10,7 +10,7 @@ use knee_core::validity::Validity;
 use knee_core::validity::diagnostics::Quantiles;
 use serde::Serialize;
 
-use super::Warning;
+use super::warning::Warning;
 use crate::json::figure::{finite, seconds};
 
 /// One machine of several.
