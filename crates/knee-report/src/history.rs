@@ -12,7 +12,7 @@ mod trend;
 
 pub use entry::{Entry, Figures, load};
 pub use json::render as json;
-pub use text::{aligned, moment, render as text};
+pub use text::{aligned, moment, render as text, value};
 pub use trend::{Trend, TrendMetric, trends};
 
 /// The layout's version; rises when a member is removed or changes its meaning.

@@ -11,6 +11,8 @@ mod forest;
 
 mod front;
 
+mod history;
+
 mod page;
 
 mod picture;
@@ -28,5 +30,6 @@ mod table;
 mod words;
 
 pub use document::{calibration, comparison, record_pair, study};
+pub use history::history;
 pub use run::run;
 pub use sweep::sweep;

@@ -31,8 +31,13 @@ Every case below is a script that k6 and `knee run` both ran against the same se
 Every row that says *yes* or *partly* has a case. Every difference is listed under [Known differences](#known-differences),
 line by line, with the reason.
 
-Two differences exist everywhere and are not listed: requests carry `knee/VERSION` as their `User-Agent` instead of
-`Grafana k6/VERSION`, and knee's own section follows k6's summary on standard output.
+These differences exist everywhere and are not listed:
+
+- Requests carry `knee/VERSION` as their `User-Agent` instead of `Grafana k6/VERSION`.
+- knee's own section follows k6's summary on standard output.
+- Errors that the JavaScript engine itself raises have its words: `cannot read property 'x' of undefined` instead of
+  `Cannot read property 'x' of undefined`, and `not a function` instead of `Value is not an object`.
+- An iteration without requests or pauses takes less time, so a scenario that time ends has more of them.
 
 ";
 

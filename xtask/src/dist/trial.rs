@@ -64,10 +64,14 @@ fn shows_a_result(command: &mut Command, home: &Path) -> Result<()> {
     Ok(())
 }
 
-fn chroot(root: &Path, program: &str) -> Command {
-    let mut command = Command::new("/usr/sbin/chroot");
-    command.arg(root).arg(program);
-    command
+/// A program in a root that has nothing but `/proc`, as in a container.
+fn alone(root: &Path, program: &str) -> Result<Command> {
+    fs::create_dir_all(root.join("proc"))?;
+    let mut command = Command::new("unshare");
+    // The mount ends with the process.
+    let script = r#"mount -t proc proc "$1/proc" && root=$1 && shift && exec chroot "$root" "$@""#;
+    command.args(["--mount", "sh", "-c", script, "sh"]).arg(root).arg(program);
+    Ok(command)
 }
 
 fn in_empty_root(archive: &Path) -> Result<()> {
@@ -78,7 +82,7 @@ fn in_empty_root(archive: &Path) -> Result<()> {
     for file in ["LICENSE-MIT", "THIRD-PARTY.txt", "man/knee.1", "man/knee-run.1", "completions/knee"] {
         ensure!(root.path().join(file).is_file(), "the archive has no {file}");
     }
-    shows_a_result(&mut chroot(root.path(), "/knee"), Path::new("/runs"))
+    shows_a_result(&mut alone(root.path(), "/knee")?, Path::new("/runs"))
 }
 
 fn as_package(package: &Path) -> Result<()> {
@@ -93,7 +97,7 @@ fn as_package(package: &Path) -> Result<()> {
     let mut dpkg = Command::new("dpkg");
     dpkg.arg(format!("--root={}", root.path().display())).args(["--force-script-chrootless", "--install"]);
     tool::run(dpkg.arg(package))?;
-    shows_a_result(&mut chroot(root.path(), "/usr/bin/knee"), Path::new("/runs"))
+    shows_a_result(&mut alone(root.path(), "/usr/bin/knee")?, Path::new("/runs"))
 }
 
 fn as_wheel(wheel: &Path) -> Result<()> {

@@ -237,8 +237,8 @@ fn modules_that_cannot_be_had_say_why_and_what_to_do() {
             "braces",
         ),
         (
-            "import { nothere } from './lib/a_module_with_a_rather_long_name_of_the_older_kind.js';",
-            "_of_the_older_kind.js\" does not provide an export named \"nothere\"",
+            "import { nothere } from './lib/a_module_with_a_rather_long_name_of_the_same_kind.js';",
+            "_of_the_same_kind.js\" does not provide an export named \"nothere\"",
             "braces",
         ),
         ("import http from 'k6/http'; exports.a = 1;", "`exports` is not defined", "not both"),
@@ -247,10 +247,7 @@ fn modules_that_cannot_be_had_say_why_and_what_to_do() {
         let suite = Suite::of(&[
             ("s.js", &with_default(source)),
             ("lib/m.js", "export const a = 1;"),
-            (
-                "lib/a_module_with_a_rather_long_name_of_the_older_kind.js",
-                "if (typeof module === 'object') module.exports = 1;",
-            ),
+            ("lib/a_module_with_a_rather_long_name_of_the_same_kind.js", "export const a = 1;"),
         ]);
         let loaded = suite.load("s.js");
         assert!(loaded.refused.contains(says), "{source}: {:?}", loaded.refused);

@@ -94,7 +94,7 @@ fn heading(newest: &Entry) -> String {
 
 /// The points of a figure, and its changes.
 fn of_metric(trend: &Trend) -> String {
-    let value = |value: f64| written(trend.metric, value);
+    let value = |figure: f64| value(trend.metric, figure);
     let (runs, name) = (trend.points.len(), trend.metric.name());
     let left_out = match trend.left_out {
         0 => String::new(),
@@ -120,15 +120,16 @@ fn of_change(trend: &Trend, change: &ChangePoint) -> String {
     format!(
         "    persistent change from {} on: {} to {}, {} (95 % CI {} to {})\n",
         clean(record),
-        written(trend.metric, change.before),
-        written(trend.metric, change.after),
+        value(trend.metric, change.before),
+        value(trend.metric, change.after),
         change_of(Metric::Goodput, change.change),
         change_of(Metric::Goodput, change.low),
         change_of(Metric::Goodput, change.high),
     )
 }
 
-fn written(metric: TrendMetric, value: f64) -> String {
+/// A figure of a trend with its unit.
+pub fn value(metric: TrendMetric, value: f64) -> String {
     match metric {
         TrendMetric::Goodput => format!("{}/s", rate(value)),
         TrendMetric::P50 | TrendMetric::P99 => time(value * 1e9, None),

@@ -36,6 +36,12 @@ impl Data {
         data
     }
 
+    /// A document alone, which `knee report` does not read, or a sentence that it is too large.
+    pub fn document(json: String) -> Self {
+        let whole = "This file contains all of it as JSON, as `--format json` prints it.".to_owned();
+        Self::first_that_fits([(json, whole)], 0)
+    }
+
     /// The first document for which there is room, with what it contains, beside the record of the run.
     pub fn of_run(documents: impl IntoIterator<Item = (String, String)>, record: Option<&Compact>) -> Self {
         let carried = record.map(|record| Carried::Record(record.bytes.clone()));

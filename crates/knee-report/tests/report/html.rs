@@ -38,7 +38,7 @@ fn of_run(run: &Run) -> String {
 /// Every kind of page.
 fn pages() -> Vec<(String, String)> {
     let runs = fixture::all().into_iter().map(|(name, run)| (name.to_owned(), of_run(&run)));
-    runs.chain(super::sweep::pages()).chain(super::study::pages()).collect()
+    runs.chain(super::sweep::pages()).chain(super::study::pages()).chain(super::history::pages()).collect()
 }
 
 /// A page without the element that holds its data.

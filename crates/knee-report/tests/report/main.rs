@@ -10,6 +10,7 @@ mod finding;
 
 mod fixture;
 
+mod history;
 mod html;
 
 mod json;

@@ -28,18 +28,7 @@ const FLAGS: &[(&str, &[&str])] = &[
     ),
     (
         "run",
-        &[
-            "vus",
-            "duration",
-            "iterations",
-            "stages",
-            "env",
-            "out",
-            "output_format",
-            "name",
-            "quiet",
-            "address",
-        ],
+        &["vus", "duration", "iterations", "stages", "env", "out", "output_format", "name", "quiet", "web"],
     ),
     (
         "sweep",
@@ -86,10 +75,7 @@ const FLAGS: &[(&str, &[&str])] = &[
         ],
     ),
     ("calibrate", &["blocks", "duration", "connections", "rate", "output_format"]),
-    (
-        "demo",
-        &["listen", "serve_only", "server_workers", "server_time", "duration", "rate", "stages", "address"],
-    ),
+    ("demo", &["listen", "serve_only", "server_workers", "server_time", "duration", "rate", "stages", "web"]),
 ];
 
 /// What prints all flags of a command; the program itself has no name.

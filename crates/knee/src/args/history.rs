@@ -37,6 +37,8 @@ pub enum HistoryFormat {
     /// For people
     #[default]
     Text,
+    /// A page for a browser, in one file, with the trends
+    Html,
     /// Everything, for programs
     Json,
 }

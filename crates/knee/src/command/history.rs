@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use knee_core::record::Run;
 use knee_core::validity::Validity;
 use knee_report::history::{self, Entry, History};
+use knee_report::html;
 
 use crate::args::{HistoryArgs, HistoryFormat};
 use crate::catalog::Catalog;
@@ -31,6 +32,7 @@ pub fn history(args: &HistoryArgs, narrate: fn(&str)) -> Result<Exit, Problem> {
     let history = chosen(catalog, args, limit.map(|limit| limit as usize))?;
     let text = match args.format {
         HistoryFormat::Text => history::text(&history),
+        HistoryFormat::Html => html::history(&history),
         HistoryFormat::Json => history::json(&history),
     };
     open_result(args.output.as_deref())?.write(text.as_bytes())?;
@@ -46,7 +48,8 @@ fn chosen(catalog: Catalog, args: &HistoryArgs, limit: Option<usize>) -> Result<
             return Err(Problem::new(what, "`knee history` lists all that is saved"));
         }
     }
-    let trends = args.trend.then(|| history::trends(&entries));
+    let wanted = args.trend || args.format == HistoryFormat::Html;
+    let trends = wanted.then(|| history::trends(&entries));
     let rows = limit.unwrap_or(if args.format == HistoryFormat::Text { ROWS } else { usize::MAX });
     let older = entries.len().saturating_sub(rows);
     entries.truncate(rows);

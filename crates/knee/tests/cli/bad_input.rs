@@ -29,9 +29,9 @@ const BAD: &[(&str, &str, &str)] = &[
         "knee runs on this machine only and is controlled by signals (Ctrl-C)",
     ),
     ("version", "`version` is a k6 command that knee does not have", "write `knee --version`"),
-    ("$URL --nonsense", "there is no flag `--nonsense`", "`knee --help` lists every flag"),
-    ("run x.js --cacert y", "there is no flag `--cacert`", "`knee run --help` lists every flag"),
-    ("compare --nonsense", "there is no flag `--nonsense`", "`knee compare --help` lists every flag"),
+    ("$URL --nonsense", "there is no flag `--nonsense`", "`knee --help-all` lists every flag"),
+    ("run x.js --cacert y", "there is no flag `--cacert`", "`knee run --help-all` lists every flag"),
+    ("compare --nonsense", "there is no flag `--nonsense`", "`knee compare --help-all` lists every flag"),
     (
         "explain nonsense",
         "`nonsense` is not the code of a warning, a note or a finding",
@@ -45,7 +45,7 @@ const BAD: &[(&str, &str, &str)] = &[
     (
         "$URL --conections 5",
         "there is no flag `--conections`",
-        "did you mean `--connections`? `knee --help` lists every flag",
+        "did you mean `--connections`? `knee --help-all` lists every flag",
     ),
     ("$URL -c", "`--connections` has no value", "write `--connections VALUE`"),
     ("$URL -c 0", "`-c 0` is too small", "give a whole number from 1 to 1,000,000"),
@@ -205,9 +205,24 @@ fn a_file_that_is_no_record_is_reported_as_such() {
 }
 
 #[test]
+fn the_short_help_fits_on_a_screen_and_says_where_the_other_flags_are() {
+    let home = Home::new();
+    let (short, all) = (home.knee("--help").run().stdout, home.knee("--help-all").run().stdout);
+    assert!(short.ends_with("`knee --help-all` lists all flags.\n"), "{short}");
+    let flags = |text: &str| {
+        text.lines().filter(|line| line.starts_with("  -") || line.starts_with("      --")).count()
+    };
+    // Ten, and those for help and version.
+    assert_eq!(flags(&short), 12, "{short}");
+    assert!(flags(&all) > 50, "{all}");
+    assert_eq!(home.knee("run --help-all").run().stdout.matches("--http-debug").count(), 1);
+}
+
+#[test]
 fn help_and_version_are_results() {
     let home = Home::new();
-    for line in ["--help", "-h", "report --help", "demo --help", "--version"] {
+    for line in ["--help", "-h", "--help-all", "run --help-all", "report --help", "demo --help", "--version"]
+    {
         let finished = home.knee(line).run();
         assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""), "{line}");
         assert!(finished.stdout.lines().all(|line| line.chars().count() <= 80), "{}", finished.stdout);

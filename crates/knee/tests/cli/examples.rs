@@ -1,6 +1,7 @@
 //! The examples of the repository, as users run them before they copy from them.
 
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
@@ -23,6 +24,7 @@ fn run(home: &Home, program: &str, arguments: &[&str]) -> String {
         .current_dir(FOLDER)
         .env("PATH", format!("{}:{path}", bin.display()))
         .env("KNEE_HOME", home.path("home"))
+        .env("PORT", free_port().to_string())
         .output()
         .unwrap();
     let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
@@ -33,6 +35,11 @@ fn run(home: &Home, program: &str, arguments: &[&str]) -> String {
         done.status
     );
     out.into_owned()
+}
+
+/// A port that nothing listens on, for the example whose server does not choose one itself.
+fn free_port() -> u16 {
+    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
 }
 
 fn script(name: &str) -> String {

@@ -102,6 +102,23 @@ fn a_part_that_is_missing_is_said_and_the_exit_code_is_that_of_an_invalid_result
 }
 
 #[test]
+fn a_part_whose_machine_was_killed_is_merged_as_far_as_its_record_goes_and_the_rest_is_counted() {
+    let (home, server) = (Home::new(), Server::start());
+    run_parts(&home, "-q 200 -c 40 -z 3s --no-tui", &server.url("/"));
+    let whole = fs::read(home.path("2.knee")).unwrap();
+    // What a killed program leaves: whole frames, and a part of one.
+    fs::write(home.path("2.knee"), &whole[..whole.len() * 6 / 10]).unwrap();
+    let finished = merge(&home, "0.knee 1.knee 2.knee 3.knee");
+    let text = finished.stdout.replace('\n', " ");
+    assert!(text.contains("1 of 4 parts ended early;"), "{finished:?}");
+    assert!(text.contains(" more not sent)") && text.contains("cut off"), "{finished:?}");
+    let merged = json(&home, "0.knee 1.knee 2.knee 3.knee --output-format json");
+    let lost = number(&merged, "/parts/2/lost");
+    // All that was planned was sent by a machine or is lost.
+    assert_eq!(number(&merged, "/requests/planned") + lost, 600, "{merged:#}");
+}
+
+#[test]
 fn records_that_do_not_belong_together_are_refused_and_leave_no_file() {
     let (home, server) = (Home::new(), Server::start());
     home.knee("-n 10 -c 2 --record whole.knee").arg(server.url("/")).run();

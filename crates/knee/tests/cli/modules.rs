@@ -69,6 +69,15 @@ fn a_whole_script_comes_from_the_network_and_imports_its_neighbours() {
 }
 
 #[test]
+fn a_module_is_asked_for_as_by_k6_and_without_its_mark_where_a_server_does_not_know_it() {
+    let (home, server) = importing("/strict.js");
+    let finished = run(&home, "s.js");
+    assert!(finished.stderr.contains("a text from the network"), "{}", finished.stderr);
+    let paths: Vec<String> = server.seen().into_iter().map(|seen| seen.path).collect();
+    assert_eq!(paths, ["/strict.js?_k6=1", "/strict.js"]);
+}
+
+#[test]
 fn a_module_that_cannot_be_had_is_reported_with_a_hint() {
     for (path, says) in [("/sorry", "503"), ("/away.js", "cannot be fetched")] {
         let (home, _server) = importing(path);

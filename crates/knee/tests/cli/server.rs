@@ -11,6 +11,7 @@
 //! | `/moved` | 302 to `/` |
 //! | `/away.js` | 302 to a place without TLS |
 //! | `/module.js`, `/script.js` | a module of JavaScript, and one that imports it |
+//! | `/strict.js` | the module, but 404 with a query |
 //! | `/sorry` | 503 |
 //! | any other | 200 and a few bytes |
 
@@ -192,7 +193,8 @@ fn answer_all<S: Read + Write>(stream: &mut BufReader<S>, log: &Log) {
         let path = seen.path.clone();
         log.seen.lock().unwrap().push(seen);
         log.came.notify_all();
-        let answer: &[u8] = match path.as_str() {
+        // What stands behind the path says who asks for a module.
+        let answer: &[u8] = match path.strip_suffix("?_k6=1").unwrap_or(&path) {
             "/hang" => {
                 // Until the other side gives up.
                 let _ = stream.read(&mut [0]);
@@ -206,6 +208,8 @@ fn answer_all<S: Read + Write>(stream: &mut BufReader<S>, log: &Log) {
             "/module.js" => {
                 b"HTTP/1.1 200 OK\r\ncontent-length: 40\r\n\r\nexport default 'a text from the network'"
             }
+            "/strict.js" if path.contains('?') => b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n",
+            "/strict.js" => b"HTTP/1.1 200 OK\r\ncontent-length: 40\r\n\r\nexport default 'a text from the network'",
             "/script.js" => b"HTTP/1.1 200 OK\r\ncontent-length: 71\r\n\r\nimport text from './module.js'; console.log(text); export default text;",
             "/away.js" => b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:9/\r\ncontent-length: 0\r\n\r\n",
             "/after" if log.wait_for_an_end() => b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nafter",

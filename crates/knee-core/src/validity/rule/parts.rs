@@ -21,7 +21,7 @@ impl Rated for Evidence {
     const SOURCE: &'static str = "A percentile of requests of which 2 % are missing can be off by 2 points of rank: its p98 can be what is shown as p100.";
     const CAUSE: &'static str = "The record of a part was not given, or its load generator ended before its plan: killed, interrupted, or cut off from its disk. The service then had less load than planned, and the figures lack the times of that part.";
     const REMEDY: &'static str = "Give the records of all parts. If a machine failed, measure again.";
-    const HINT: &'static str = "give the records of all parts";
+    const HINT: &'static str = "give the records of all parts, or measure again";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
         let parts = diagnostics.run.parts?;

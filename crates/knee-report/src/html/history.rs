@@ -1,0 +1,255 @@
+//! What is saved as a page: what changed persistently, the figures of runs that can be compared, the list.
+//!
+//! Lays out a [`History`] and finds no changes; [`crate::history::trends`] does.
+
+use knee_core::validity::Validity;
+use knee_study::change_point::{ChangePoint, SIDE_LEAST};
+use knee_study::metric::Metric;
+use maud::{Markup, html};
+
+use super::data::Data;
+use super::front::{Front, Tile};
+use super::page::Page;
+use super::picture::figure;
+use super::section::Section;
+use super::table::{Table, cell, words as of_words};
+use super::words;
+use crate::chart::{Axis, Band, Chart, Dot, Line, Shape, Stroke, Tone};
+use crate::history::{Entry, History, Trend, TrendMetric, moment, value};
+use crate::number::count;
+use crate::study::change as change_of;
+
+/// Most rows of the list; the JSON has all.
+const ROWS_MAX: usize = 500;
+/// Rows that are not folded.
+const ROWS_OPEN: usize = 30;
+/// Most lines of runs with charts of their own.
+const LINES_MAX: usize = 40;
+/// Most changes in the first screen.
+const CHANGES_MAX: usize = 5;
+/// Room above the highest point, for the names of bands.
+const HEADROOM: f64 = 1.25;
+/// The height of a chart on a wide page, in pixels.
+const HEIGHT: f64 = 170.0;
+
+/// The page. The trends are those of all entries, newest line first.
+pub fn history(history: &History) -> String {
+    let trends = history.trends.as_deref().unwrap_or_default();
+    let lines = lines(trends);
+    let json = crate::history::json(history);
+    Page { front: front(history, &lines), sections: sections(history, &lines), data: Data::document(json) }
+        .render()
+}
+
+/// Trends of the same runs, together.
+fn lines(trends: &[Trend]) -> Vec<&[Trend]> {
+    trends.chunk_by(|one, other| one.newest == other.newest).collect()
+}
+
+fn front(history: &History, lines: &[&[Trend]]) -> Front {
+    let entries = &history.entries;
+    let span = match (entries.last(), entries.first()) {
+        (Some(oldest), Some(newest)) => format!("from {} to {} UTC", moment(oldest.at), moment(newest.at)),
+        _ => String::new(),
+    };
+    let mut changes: Vec<(&Trend, &ChangePoint)> = lines
+        .iter()
+        .flat_map(|line| line.iter())
+        .flat_map(|trend| trend.changes.iter().flatten().map(move |change| (trend, change)))
+        .collect();
+    // The largest first, up or down.
+    changes.sort_by(|one, other| size(other.1).total_cmp(&size(one.1)));
+    let invalid = entries.iter().filter(|entry| entry.validity == Some(Validity::Invalid)).count();
+    let tile = |name: &str, number: usize, beside: &str| Tile {
+        name: name.to_owned(),
+        figure: count(number as u64),
+        beside: beside.to_owned(),
+    };
+    Front {
+        kind: "History",
+        subject: "What is saved".to_owned(),
+        terms: vec![span].into_iter().filter(|span| !span.is_empty()).collect(),
+        answer: vec![answer(entries.len(), lines, changes.len())],
+        points: changes.iter().take(CHANGES_MAX).map(|(trend, change)| of_change(trend, change)).collect(),
+        limits: Vec::new(),
+        trust: None,
+        tiles: vec![
+            tile("Saved", entries.len() + history.older, "runs and other results"),
+            tile("Trends", lines.len(), "of runs with the same name, plan, target and machine"),
+            tile("Changes", changes.len(), "that last"),
+            tile("Invalid", invalid, "runs, which no trend counts"),
+        ],
+        picture: lines.first().map(|line| pictures(line)).unwrap_or_default(),
+    }
+}
+
+fn answer(saved: usize, lines: &[&[Trend]], changes: usize) -> String {
+    let long = lines.iter().filter(|line| line.iter().any(|trend| trend.missing() == 0)).count();
+    match (saved, lines.len(), long, changes) {
+        (0, ..) => "Nothing is saved.".to_owned(),
+        (_, 0, ..) => {
+            "No two runs can be compared: none have the same name, plan, target and machine.".to_owned()
+        }
+        (_, _, 0, _) => {
+            format!("No answer yet: a persistent change needs {SIDE_LEAST} runs on each side.")
+        }
+        (.., 0) => "No figure has changed persistently.".to_owned(),
+        (.., 1) => "One figure has changed persistently.".to_owned(),
+        (.., changes) => format!("{} persistent changes of figures.", count(changes as u64)),
+    }
+}
+
+/// How large a change is, as the logarithm of its ratio.
+fn size(change: &ChangePoint) -> f64 {
+    (change.after / change.before).ln().abs()
+}
+
+fn of_change(trend: &Trend, change: &ChangePoint) -> String {
+    let record = trend.points.get(change.at).map_or("", |(record, _)| record);
+    format!(
+        "{} {}: {} to {}, {} (95 % CI {} to {}), from {record} on",
+        trend.newest.name,
+        trend.metric.name(),
+        value(trend.metric, change.before),
+        value(trend.metric, change.after),
+        change_of(Metric::Goodput, change.change),
+        change_of(Metric::Goodput, change.low),
+        change_of(Metric::Goodput, change.high),
+    )
+}
+
+fn sections(history: &History, lines: &[&[Trend]]) -> Vec<Section> {
+    let mut sections: Vec<Section> = lines.iter().take(LINES_MAX).enumerate().map(of_line).collect();
+    if lines.len() > LINES_MAX {
+        let more = count((lines.len() - LINES_MAX) as u64);
+        let body = html! { p.note { (more) " more trends in the data." } };
+        sections.push(Section::new("more", "More trends", "", body));
+    }
+    sections.push(Section::new("saved", "Everything saved", "Newest first.", list(history)));
+    if !history.skipped.is_empty() {
+        sections.push(Section::new("skipped", "Files that could not be read", "", skipped(history)));
+    }
+    sections
+}
+
+fn of_line((place, line): (usize, &&[Trend])) -> Section {
+    let newest = &line[0].newest;
+    let remark = [&newest.title, &newest.load, &newest.machine].map(|part| words::text(part)).join(" · ");
+    let heading = format!("{} [{}]", words::plain_name(&newest.name), newest.like());
+    let body = html! {
+        ul { @for trend in *line { @for sentence in sentences(trend) { li { (words::text(&sentence)) } } } }
+        // The first one is drawn above.
+        @if place > 0 { (pictures(line)) }
+    };
+    Section::new(&format!("trend-{}", place + 1), &heading, remark, body)
+}
+
+fn sentences(trend: &Trend) -> Vec<String> {
+    let (name, runs) = (trend.metric.name(), trend.points.len());
+    let left_out = match trend.left_out {
+        0 => String::new(),
+        left_out => format!(", {left_out} not counted"),
+    };
+    match &trend.changes {
+        None if trend.missing() > 0 => {
+            vec![format!("{name}: {runs} runs{left_out}; a change needs {SIDE_LEAST} runs on each side")]
+        }
+        None => vec![format!("{name}: {runs} runs{left_out}; a figure is not above 0")],
+        Some(changes) if changes.is_empty() => {
+            vec![format!("{name}: {runs} runs{left_out}, no persistent change")]
+        }
+        Some(changes) => changes.iter().map(|change| of_change(trend, change)).collect(),
+    }
+}
+
+fn pictures(line: &[Trend]) -> Markup {
+    html! { @for trend in line { (figure(&chart(trend))) } }
+}
+
+/// A figure over the runs, with the levels between its changes.
+fn chart(trend: &Trend) -> Chart {
+    let (drawn, unit): (fn(f64) -> f64, &str) = match trend.metric {
+        TrendMetric::Goodput => (|value| value, "OK responses/s"),
+        TrendMetric::P50 | TrendMetric::P99 => (|value| value * 1e3, "ms"),
+    };
+    let points: Vec<(f64, f64)> =
+        (1..).zip(&trend.points).map(|(run, (_, value))| (f64::from(run), drawn(*value))).collect();
+    let most = points.iter().map(|(_, value)| *value).fold(0.0, f64::max);
+    let dots = points.iter().zip(&trend.points).map(|(at, (record, figure))| Dot {
+        at: *at,
+        tone: Tone::Blue,
+        shape: Shape::Disc,
+        text: format!("{}: {}", words::plain_name(record), value(trend.metric, *figure)),
+    });
+    let x = Axis::levels("runs, oldest first", (0.0, points.len().max(2) as f64), false);
+    let name = format!("{} of {}", trend.metric.name(), words::plain_name(&trend.newest.name));
+    let description = format!(
+        "{} {} runs, at most {}.",
+        trend.metric.name(),
+        points.len(),
+        value(trend.metric, most_of(trend))
+    );
+    let run_line = Line::new("", Tone::Blue, Stroke::Thin, points.iter().copied().map(Some).collect());
+    let chart = Chart::of_lines(&name, &description, x, Axis::amounts(unit, most * HEADROOM), vec![run_line]);
+    Chart { dots: dots.collect(), bands: bands(trend), height: HEIGHT, ..chart }
+}
+
+fn most_of(trend: &Trend) -> f64 {
+    trend.points.iter().map(|(_, value)| *value).fold(0.0, f64::max)
+}
+
+/// The runs since each change, every second stretch shaded.
+fn bands(trend: &Trend) -> Vec<Band> {
+    let changes = trend.changes.as_deref().unwrap_or_default();
+    let ends = changes.iter().skip(1).map(|change| change.at as f64 + 0.5);
+    let ends = ends.chain([trend.points.len() as f64 + 0.5]);
+    let band = |(change, to): (&ChangePoint, f64)| Band {
+        from: change.at as f64 + 0.5,
+        to,
+        tone: if (change.change > 0.0) == (trend.metric == TrendMetric::Goodput) {
+            Tone::Sky
+        } else {
+            Tone::Orange
+        },
+        name: format!("{} to {}", value(trend.metric, change.before), value(trend.metric, change.after)),
+        barred: true,
+    };
+    changes.iter().zip(ends).map(band).collect()
+}
+
+fn list(history: &History) -> Markup {
+    let (open, folded) = history.entries.split_at(history.entries.len().min(ROWS_OPEN));
+    let folded = &folded[..folded.len().min(ROWS_MAX - ROWS_OPEN)];
+    let more = history.entries.len().saturating_sub(ROWS_MAX) + history.older;
+    html! {
+        (table("Everything saved", open))
+        @if !folded.is_empty() {
+            details { summary { "Show " (folded.len()) " more" } (table("Everything saved before", folded)) }
+        }
+        @if more > 0 { p.note { (count(more as u64)) " more are older." } }
+    }
+}
+
+fn table(caption: &str, entries: &[Entry]) -> Markup {
+    let columns = ["record", "kind", "like", "validity", "load", "target", "result"].map(of_words);
+    let mut table = Table::new(caption, columns);
+    table.rows.extend(entries.iter().map(row));
+    table.markup()
+}
+
+fn row(entry: &Entry) -> Vec<Markup> {
+    let known = |text: &str| if text.is_empty() { cell("–") } else { words::name(text) };
+    vec![
+        words::name(&entry.record),
+        known(&entry.kind),
+        known(&entry.like()),
+        cell(entry.validity.map_or("–", Validity::name)),
+        known(&entry.load),
+        known(&entry.title),
+        html! { div.wide-cell { (words::text(&entry.answer)) } },
+    ]
+}
+
+fn skipped(history: &History) -> Markup {
+    html! { ul { @for (file, reason) in &history.skipped { li { (words::name(file)) ": " (words::text(reason)) } } } }
+}

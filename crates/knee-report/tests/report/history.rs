@@ -1,0 +1,82 @@
+//! What is saved, as a page: the changes that last come first, and hostile names stay text.
+
+use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
+use knee_report::history::{Entry, Figures, History, trends};
+use knee_report::html;
+
+use super::page::Page;
+
+/// A run of the line `name`, the `place`-th of it.
+fn entry(name: &str, place: u64, p50_ms: f64) -> Entry {
+    // Two runs of the same state are not equal.
+    let noise = 1.0 + 0.01 * ((place * 7 % 5) as f64 - 2.0);
+    Entry {
+        record: format!("20261121T1015{place:02}.000Z-{name}"),
+        name: name.to_owned(),
+        kind: "run".to_owned(),
+        at: Nanos::from_secs(1_795_000_000 + place),
+        title: "http://host/".to_owned(),
+        load: "300/s, 10.0 s".to_owned(),
+        machine: "2 CPUs".to_owned(),
+        answer: format!("Goodput 300.0/s, response time p50 {p50_ms} ms"),
+        validity: Some(Validity::Valid),
+        likeness: Some(7),
+        figures: Figures { goodput: Some(300.0 * noise), p50_s: Some(p50_ms / 1e3 * noise), p99_s: None },
+    }
+}
+
+/// A line of runs that became slower in its middle.
+fn slower(name: &str) -> History {
+    let mut entries: Vec<Entry> =
+        (0..24).map(|place| entry(name, place, if place < 12 { 2.0 } else { 4.0 })).collect();
+    entries.reverse();
+    let found = trends(&entries);
+    History {
+        entries,
+        older: 3,
+        trends: Some(found),
+        skipped: vec![("x.knee".to_owned(), "no record".to_owned())],
+    }
+}
+
+/// Pages of every kind, for the tests of all pages.
+pub fn pages() -> Vec<(String, String)> {
+    let hostile = slower("<script>alert(1)</script>\u{202e}\u{1b}[2J");
+    let short = History { entries: vec![entry("a", 1, 2.0), entry("a", 0, 2.0)], ..History::default() };
+    let short = History { trends: Some(trends(&short.entries)), ..short };
+    let all = [
+        ("changed", slower("checkout")),
+        ("hostile", hostile),
+        ("short", short),
+        ("empty", History::default()),
+    ];
+    all.map(|(name, history)| (format!("history, {name}"), html::history(&history))).to_vec()
+}
+
+fn page(name: &str) -> Page {
+    let (_, html) = pages().into_iter().find(|(known, _)| known.ends_with(name)).unwrap();
+    Page::read(&html)
+}
+
+#[test]
+fn a_change_that_lasts_is_the_answer_with_the_run_from_which_it_lasts() {
+    let page = page("changed");
+    assert_eq!(page.of_class("answer")[0].text, "One figure has changed persistently.");
+    let point = &page.of_class("points")[0].text;
+    assert!(point.starts_with("checkout p50: 2.00 ms to 4.00 ms, 2.00× (95 % CI "), "{point}");
+    assert!(point.ends_with("from 20261121T101512.000Z-checkout on"), "{point}");
+    let rows = page.all("tr").len();
+    assert_eq!(rows, 25, "a header and each run");
+    let text: String = page.all("section").iter().map(|section| section.text.as_str()).collect();
+    assert!(text.contains("3 more are older.") && text.contains("x.knee: no record"), "{text}");
+}
+
+#[test]
+fn without_enough_runs_the_page_says_what_a_change_needs() {
+    assert_eq!(
+        page("short").of_class("answer")[0].text,
+        "No answer yet: a persistent change needs 6 runs on each side."
+    );
+    assert_eq!(page("empty").of_class("answer")[0].text, "Nothing is saved.");
+}
