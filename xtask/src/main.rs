@@ -16,6 +16,7 @@ mod ci;
 mod compat;
 mod defects;
 mod dist;
+mod fuzz;
 mod observers;
 mod openapi;
 mod picture;
@@ -65,6 +66,8 @@ enum Command {
     Defects(defects::Options),
     /// Build everything that can be installed without Rust, below target/dist
     Dist(dist::Options),
+    /// Run the fuzz targets from their kept corpora
+    Fuzz(fuzz::Options),
     /// Ask the labs whether they do what their `openapi.json` says
     Openapi(openapi::Options),
     /// The server of the experiments
@@ -99,6 +102,7 @@ fn main() -> ExitCode {
         Command::Statements => statements::run(&root),
         Command::Defects(options) => defects::run(&root, &options),
         Command::Dist(options) => dist::dist(&root, &options),
+        Command::Fuzz(options) => fuzz::run(&root, &options),
         Command::Openapi(options) => openapi::run(&root, &options),
         Command::OracleServer { law } => truth::server::serve(&law),
         Command::ValidityTarget { address, millis } => validity::target::serve(&address, millis),

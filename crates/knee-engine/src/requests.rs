@@ -23,6 +23,7 @@ use crate::http::redirect::FollowRedirects;
 use crate::http::request::{Defaults, prepare};
 use crate::http::response::{ResponseHead, Sink};
 use crate::http::settings::Settings;
+use crate::http::transport::UserPool;
 use crate::recorder::{Finish, FlightId, Recorder};
 use crate::worker::{UserContext, UserId, Workload};
 
@@ -137,14 +138,7 @@ impl Workload for RequestSet {
     fn prepare(self: &Arc<Self>, _vus: &[u32]) {}
 
     fn user(self: &Arc<Self>, context: &UserContext, (): &(), id: UserId) -> HttpUser {
-        let number = (id.scenario as u64) << 32 | u64::from(id.vu.unwrap_or(u32::MAX));
-        HttpUser {
-            set: self.clone(),
-            client: Client::new(context.sharing.pool(&context.network)),
-            recorder: context.recorder.clone(),
-            random: SmallRng::seed_from_u64(self.seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
-            failures: 0,
-        }
+        HttpUser::new(self.clone(), context.sharing.pool(&context.network), context.recorder.clone(), id)
     }
 }
 
@@ -193,6 +187,18 @@ impl User for HttpUser {
 }
 
 impl HttpUser {
+    /// The user with this number, on the connections of `pool`.
+    pub fn new(
+        set: Arc<RequestSet>,
+        pool: Rc<UserPool>,
+        recorder: Rc<RefCell<Recorder>>,
+        id: UserId,
+    ) -> Self {
+        let number = (id.scenario as u64) << 32 | u64::from(id.vu.unwrap_or(u32::MAX));
+        let random = SmallRng::seed_from_u64(set.seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        Self { set, client: Client::new(pool), recorder, random, failures: 0 }
+    }
+
     fn record(&self, flight: FlightId, fetched: &Fetched, sink: &Verifier) {
         let fault = fetched.result.as_ref().err();
         let finish = Finish {

@@ -32,10 +32,16 @@ pub struct WorkerIo<'a> {
     pub scratch: &'a RefCell<Box<[u8]>>,
 }
 
+/// A stream of bytes that is not one of the operating system.
+pub trait OtherStream: AsyncRead + AsyncWrite + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> OtherStream for S {}
+
 /// A byte stream to the server.
 enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
+    Other(Box<dyn OtherStream>),
 }
 
 impl Stream {
@@ -44,6 +50,7 @@ impl Stream {
         ready!(match self {
             Self::Tcp(stream) => Pin::new(stream).poll_read(ctx, &mut buffer),
             Self::Unix(stream) => Pin::new(stream).poll_read(ctx, &mut buffer),
+            Self::Other(stream) => Pin::new(stream).poll_read(ctx, &mut buffer),
         })?;
         Poll::Ready(Ok(buffer.filled().len()))
     }
@@ -52,6 +59,7 @@ impl Stream {
         match self {
             Self::Tcp(stream) => Pin::new(stream).poll_write(ctx, bytes),
             Self::Unix(stream) => Pin::new(stream).poll_write(ctx, bytes),
+            Self::Other(stream) => Pin::new(stream).poll_write(ctx, bytes),
         }
     }
 }
@@ -80,12 +88,16 @@ impl Channel {
             let routeless = failure.fault == Fault::PortsExhausted && !has_route(address);
             if routeless { Failure { fault: Fault::Unreachable, ..failure } } else { failure }
         })?;
-        Ok(Self {
-            stream: Stream::Tcp(stream),
-            tls: None,
-            peer: Some(Peer { address, tls: None }),
-            early: Vec::new(),
-        })
+        Ok(Self::to(address, Stream::Tcp(stream)))
+    }
+
+    /// Over a stream that leads to `address` and that the operating system knows nothing of.
+    pub fn over(address: SocketAddr, stream: Box<dyn OtherStream>) -> Self {
+        Self::to(address, Stream::Other(stream))
+    }
+
+    const fn to(address: SocketAddr, stream: Stream) -> Self {
+        Self { stream, tls: None, peer: Some(Peer { address, tls: None }), early: Vec::new() }
     }
 
     /// Connects to a Unix socket.
@@ -165,7 +177,7 @@ impl Channel {
     pub fn local(&self) -> Option<SocketAddr> {
         match &self.stream {
             Stream::Tcp(stream) => stream.local_addr().ok(),
-            Stream::Unix(_) => None,
+            Stream::Unix(_) | Stream::Other(_) => None,
         }
     }
 

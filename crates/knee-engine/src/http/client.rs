@@ -161,7 +161,12 @@ impl Client {
             state.peer = stream.peer();
             let worker_io = self.network.worker_io();
             let limit = self.request_limit.unwrap_or_else(|| state.limit(&self.network));
-            let exchange = stream.exchange(worker_io, request, sink, &mut state.marks, &mut *on_sent);
+            let begun = &mut state.begun;
+            let on_sent = |at| {
+                begun.get_or_insert(at);
+                on_sent(at);
+            };
+            let exchange = stream.exchange(worker_io, request, sink, &mut state.marks, on_sent);
             let ended = self.deadline.limit(limit, pin!(exchange)).await;
             state.moved(stream.traffic());
             // Limits are checked in steps: a response after the limit is late, even if it is seen first.
@@ -204,7 +209,7 @@ impl Client {
         }
         let connect_by = self.network.clock.now().saturating_add(self.network.settings.connect_timeout);
         // A resent or redirected request has a limit already.
-        let done_by = if state.marks.sent == Nanos::ZERO { Nanos::MAX } else { state.limit(&self.network) };
+        let done_by = if state.begun.is_none() { Nanos::MAX } else { state.limit(&self.network) };
         let done_by = self.request_limit.unwrap_or(done_by);
         let limit = connect_by.min(done_by);
         let late = Cell::new(Fault::ConnectTimeout);
@@ -213,6 +218,8 @@ impl Client {
         let opened = self.deadline.limit(limit, opening.as_mut()).await;
         drop(opening);
         state.done = self.network.clock.now();
+        // Limits are checked in steps: what ends after its limit is late, even if it is seen first.
+        let opened = opened.and_then(|opened| if state.done <= limit { Ok(opened) } else { Err(Elapsed) });
         let NewStream { mut stream, is_opened } = opened.unwrap_or_else(|Elapsed| {
             state.done = limit;
             Err(if done_by < connect_by { Fault::RequestTimeout } else { late.get() }.into())
@@ -226,6 +233,8 @@ impl Client {
 /// What [`Client::fetch`] knows of a request so far, over all its hops.
 #[derive(Debug, Default)]
 struct FetchState {
+    /// When its first byte was sent, or handed over to be sent.
+    begun: Option<Nanos>,
     marks: Marks,
     counts: Counts,
     unsolicited: Unsolicited,
@@ -237,8 +246,7 @@ impl FetchState {
     /// When the request times out, counted from its first byte.
     fn limit(&self, network: &Network) -> Nanos {
         let Some(timeout) = network.settings.request_timeout else { return Nanos::MAX };
-        let sent = if self.marks.sent == Nanos::ZERO { network.clock.now() } else { self.marks.sent };
-        sent.saturating_add(timeout)
+        self.begun.unwrap_or_else(|| network.clock.now()).saturating_add(timeout)
     }
 
     fn moved(&mut self, traffic: Traffic) {

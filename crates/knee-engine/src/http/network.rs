@@ -1,9 +1,13 @@
-//! What the clients of one worker share: settings, buffers, name lookups, connections and their counts.
+//! What the clients of one worker share: settings, buffers, name lookups, connections and their counts. Simulations
+//! put a network of their own in the place of the system's.
 //!
 //! Opens nothing and sends nothing; see [`super::transport`].
 
 use std::cell::{Cell, RefCell};
-use std::net::IpAddr;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -12,7 +16,7 @@ use knee_core::unit::Nanos;
 use rustls::ClientConfig;
 
 use super::addresses::KnownAddresses;
-use super::channel::{SCRATCH, WorkerIo};
+use super::channel::{OtherStream, SCRATCH, WorkerIo};
 use super::decode::Decoders;
 use super::http1::reader::ResponseReader;
 use super::memory::MemoryBudget;
@@ -27,6 +31,15 @@ use crate::host;
 
 /// How many origins with TLS a worker remembers.
 const SECURE_MAX: usize = 8;
+
+/// Opens streams of bytes in the place of the operating system.
+pub trait Dialer {
+    /// Connects to `address`.
+    fn dial(&self, address: SocketAddr) -> Dialing;
+}
+
+/// A stream that is being opened.
+pub type Dialing = Pin<Box<dyn Future<Output = io::Result<Box<dyn OtherStream>>>>>;
 
 /// What all clients of one worker share.
 pub struct Network {
@@ -46,6 +59,8 @@ pub struct Network {
     pub(super) deadlines: Rc<Deadlines>,
     pub(super) timer: LimitTimer,
     scratch: Rc<RefCell<Box<[u8]>>>,
+    /// Opens connections instead of the operating system, if there is one.
+    pub(super) dialer: Option<Rc<dyn Dialer>>,
     pub(super) pools: Pools,
     open: Rc<Cell<u64>>,
     /// Origins that TLS sessions were opened with, the first of them.
@@ -79,11 +94,19 @@ impl Network {
             timer: LimitTimer::new(clock, deadlines.clone()),
             deadlines,
             scratch: Rc::new(RefCell::new(vec![0; SCRATCH].into_boxed_slice())),
+            dialer: None,
             pools: Pools::default(),
             open: Rc::default(),
             secure: RefCell::default(),
             targets: RefCell::default(),
         }
+    }
+
+    /// The same over another network than the operating system's.
+    #[must_use]
+    pub fn through(mut self, dialer: Rc<dyn Dialer>) -> Self {
+        self.dialer = Some(dialer);
+        self
     }
 
     /// The memory budget of responses.

@@ -88,11 +88,18 @@ async fn connect_any(
     addresses: &[SocketAddr],
 ) -> Result<Channel, Failure> {
     if let [address] = addresses {
-        return Channel::tcp(*address).await;
+        return connect(network, *address).await;
     }
-    let (address, channel) = race(addresses, &network.timer, Channel::tcp).await?;
+    let (address, channel) = race(addresses, &network.timer, |address| connect(network, address)).await?;
     if addresses.first() != Some(&address) {
         network.addresses.borrow_mut().prefer(host, port, address);
     }
     Ok(channel)
+}
+
+/// Connects to an address, through the network of the system unless another one was given.
+async fn connect(network: &Network, address: SocketAddr) -> Result<Channel, Failure> {
+    let Some(dialer) = &network.dialer else { return Channel::tcp(address).await };
+    let stream = dialer.dial(address).await.map_err(|error| Failure::opening(&error))?;
+    Ok(Channel::over(address, stream))
 }

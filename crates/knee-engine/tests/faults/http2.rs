@@ -122,11 +122,18 @@ fn serve(
             stream.write_all(&answer)?;
             match then {
                 Then::Read => {}
-                Then::Close => return stream.shutdown(Shutdown::Both),
+                Then::Close => return close(stream),
                 Then::Reset => return SockRef::from(&stream).set_linger(Some(std::time::Duration::ZERO)),
             }
         }
     }
+}
+
+/// Ends the connection so that what was written arrives. Were this end gone at once, a frame that the client still sends
+/// (an acknowledgement) would be answered with a reset, and a reset discards what the client has not read yet.
+fn close(mut stream: TcpStream) -> io::Result<()> {
+    stream.shutdown(Shutdown::Write)?;
+    io::copy(&mut stream, &mut io::sink()).map(drop)
 }
 
 const PLAIN: &[u8] = &[0, 0, 0, SETTINGS, 0, 0, 0, 0, 0];

@@ -4,7 +4,6 @@ use std::cell::{Cell, RefCell};
 use std::fmt::Write;
 use std::rc::Rc;
 
-use futures_task::LocalSpawn;
 use knee_core::outcome::{Fault, Outcome};
 use knee_core::plan::{EndpointId, Executor, Plan, Scenario, Stop};
 use knee_core::schedule::{Arrivals, Curve};
@@ -12,6 +11,7 @@ use knee_core::tally::{Concurrency, Tally};
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_engine::executor::{Iteration, User};
+use knee_engine::http::network::Network;
 use knee_engine::recorder::{Counts, Finish, Marks, Recorder, Share};
 use knee_engine::timer::Timer;
 use knee_engine::worker::{Assignment, IntervalReport, Shared, Spawn, UserId, conduct};
@@ -90,9 +90,29 @@ pub fn run_in_intervals(
     target: Target,
     signal: Option<StopSignal>,
 ) -> (Outcomes, Vec<Vec<IntervalReport>>) {
-    let mut world = World::new();
-    let control = Control::new();
     let target = Rc::new(target);
+    let timeout = plan.request_timeout;
+    run_users(World::new(), plan, signal, move |timer, recorder| {
+        let (timer, recorder, target) = (timer.clone(), recorder.clone(), target.clone());
+        let make = move |_| SimUser {
+            timer: timer.clone(),
+            recorder: recorder.clone(),
+            target: target.clone(),
+            timeout,
+        };
+        (make, None, std::future::ready(()))
+    })
+}
+
+/// Runs `plan` in a world. `worker` says what each worker makes its users of, which network they have, if any, and a task
+/// that runs beside them.
+pub fn run_users<U: User + 'static, M: Fn(UserId) -> U + 'static, B: Future<Output = ()> + 'static>(
+    mut world: World,
+    plan: &Plan,
+    signal: Option<StopSignal>,
+    worker: impl Fn(&SimTimer, &Rc<RefCell<Recorder>>) -> (M, Option<Rc<Network>>, B),
+) -> (Outcomes, Vec<Vec<IntervalReport>>) {
+    let control = Control::new();
     let log = Rc::new(Log::default());
     let shares: Rc<RefCell<Vec<Vec<IntervalReport>>>> = Rc::default();
     let left = Rc::new(Cell::new(plan.workers));
@@ -100,31 +120,23 @@ pub fn run_in_intervals(
     for index in 0..u32::from(plan.workers) {
         let assignment = Assignment { shared: common.clone(), index };
         let recorder = Rc::new(RefCell::new(Recorder::new(plan.warm_up)));
-        let (timer, spawner) = (world.timer.clone(), world.spawner());
-        let (target, log, shares, left) = (target.clone(), log.clone(), shares.clone(), left.clone());
-        let timeout = plan.request_timeout;
+        let timer = world.timer.clone();
+        let (make, network, beside) = worker(&timer, &recorder);
+        world.spawn(beside);
+        let (log, shares, left) = (log.clone(), shares.clone(), left.clone());
         shares.borrow_mut().push(Vec::new());
         world.spawn(async move {
-            let spawn: Spawn = Rc::new(move |task: std::pin::Pin<Box<dyn Future<Output = ()>>>| {
-                spawner.spawn_local_obj(task.into()).expect("the pool is alive");
-            });
-            let (own_timer, own_recorder) = (timer.clone(), recorder.clone());
-            let first = assignment.shared.allocation.made_first;
+            let spawn: Spawn = Rc::new(|task| drop(tokio::task::spawn_local(task)));
+            let (own_timer, first) = (timer.clone(), assignment.shared.allocation.made_first);
             let make = move |id: UserId| {
                 log.made.borrow_mut().extend(id.vu.filter(|vu| *vu >= first));
-                SimUser {
-                    timer: own_timer.clone(),
-                    recorder: own_recorder.clone(),
-                    target: target.clone(),
-                    log: log.clone(),
-                    timeout,
-                }
+                LoggedUser { user: make(id), timer: own_timer.clone(), log: log.clone() }
             };
             let roll = |report| {
                 shares.borrow_mut()[index as usize].push(report);
                 Share::default()
             };
-            conduct(&assignment, timer.clone(), recorder.clone(), spawn, make, roll, None).await;
+            conduct(&assignment, timer, recorder, spawn, make, roll, network.as_deref()).await;
             left.set(left.get() - 1);
         });
     }
@@ -175,20 +187,42 @@ struct Log {
     exhausted: Cell<u32>,
 }
 
+/// A user whose iterations are logged.
+struct LoggedUser<U> {
+    user: U,
+    timer: SimTimer,
+    log: Rc<Log>,
+}
+
+impl<U: User> User for LoggedUser<U> {
+    async fn iterate(&mut self, iteration: Iteration) -> Nanos {
+        self.log.dues.borrow_mut().push(iteration.due);
+        self.log.early.set(self.log.early.get() + u64::from(self.timer.now() < iteration.due));
+        self.user.iterate(iteration).await
+    }
+
+    fn give_up(&mut self, due: Nanos, at: Nanos) {
+        self.log.dues.borrow_mut().push(due);
+        self.user.give_up(due, at);
+    }
+
+    fn exhausted(&mut self, users: u32) {
+        self.log.exhausted.set(self.log.exhausted.get() + 1);
+        self.user.exhausted(users);
+    }
+}
+
 /// A user whose requests take no time to send.
 struct SimUser {
     timer: SimTimer,
     recorder: Rc<RefCell<Recorder>>,
     target: Rc<Target>,
-    log: Rc<Log>,
     timeout: Option<Nanos>,
 }
 
 impl User for SimUser {
     async fn iterate(&mut self, iteration: Iteration) -> Nanos {
         let sent = self.timer.now();
-        self.log.dues.borrow_mut().push(iteration.due);
-        self.log.early.set(self.log.early.get() + u64::from(sent < iteration.due));
         let flight = self.recorder.borrow_mut().begin(EndpointId(0), iteration.due, iteration.earliest);
         self.recorder.borrow_mut().sent(flight, sent);
         let limit = self.timeout.map_or(Nanos::MAX, |timeout| sent + timeout);
@@ -211,12 +245,7 @@ impl User for SimUser {
     }
 
     fn give_up(&mut self, due: Nanos, at: Nanos) {
-        self.log.dues.borrow_mut().push(due);
         self.recorder.borrow_mut().unsent(EndpointId(0), due, at);
-    }
-
-    fn exhausted(&mut self, _users: u32) {
-        self.log.exhausted.set(self.log.exhausted.get() + 1);
     }
 }
 

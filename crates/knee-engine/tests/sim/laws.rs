@@ -51,7 +51,7 @@ pub fn random_signal(random: &mut SmallRng) -> Option<StopSignal> {
 }
 
 /// Checks every law. `unhurried`: no signal ended the run before its plan.
-fn check(plan: &Plan, outcomes: &Outcomes, unhurried: bool) {
+pub fn check(plan: &Plan, outcomes: &Outcomes, unhurried: bool) {
     let mut books = outcomes.measured.accounting();
     let warm_up = outcomes.warm_up.accounting();
     books.planned += warm_up.planned;

@@ -1,8 +1,8 @@
 //! Runs on simulated time: executors, recorder and request accounting of the real engine against
 //! scripted targets, with exact expectations and no tolerances.
 //!
-//! `world` is the clock and its tasks, `target` responds, `harness` runs a plan through both. `disk` is a disk that
-//! fails, `records` writes simulated runs to it.
+//! `world` is the clock and its tasks, `target` responds, `harness` runs a plan through both. `network` has the engine's
+//! clients send bytes to a server of its own. `disk` is a disk that fails, `records` writes simulated runs to it.
 
 #![allow(missing_docs, reason = "a test binary")]
 #![allow(clippy::expect_used, reason = "whatever fails here fails the test")]
@@ -16,6 +16,7 @@ mod world;
 mod closed;
 mod dial;
 mod laws;
+mod network;
 mod open;
 mod records;
 mod stopping;

@@ -25,6 +25,8 @@ pub struct Shared {
     pub broken: RefCell<Option<Failure>>,
     /// Whether the server's first bytes were a response of HTTP/1.
     pub is_http1: Cell<bool>,
+    /// Whether the server ended its stream of bytes, perhaps within a frame.
+    pub is_ended: Cell<bool>,
     /// Whether no request can begin on it any more.
     pub is_closed: Cell<bool>,
 }
@@ -36,6 +38,7 @@ impl Shared {
             tap: RefCell::new(Tap::new()),
             broken: RefCell::new(None),
             is_http1: Cell::new(false),
+            is_ended: Cell::new(false),
             is_closed: Cell::new(false),
         }
     }
@@ -57,7 +60,8 @@ pub struct Io {
     plain: Vec<u8>,
     taken: usize,
     has_begun: bool,
-    is_ended: bool,
+    /// Why nothing can be written any more.
+    write_error: Option<io::Error>,
 }
 
 impl Io {
@@ -77,7 +81,7 @@ impl Io {
             plain: Vec::new(),
             taken: 0,
             has_begun: false,
-            is_ended: false,
+            write_error: None,
         };
         io.take(&early);
         io
@@ -104,8 +108,9 @@ impl Io {
         let mut scratch = shared_scratch.borrow_mut();
         let count = ready!(self.channel.poll_read(ctx, &mut scratch))?;
         if count == 0 {
-            self.is_ended = true;
-            return Poll::Ready(Ok(()));
+            self.shared.is_ended.set(true);
+            // The reason why nothing could be written says more than the end.
+            return Poll::Ready(self.write_error.take().map_or(Ok(()), Err));
         }
         let mut plain = std::mem::take(&mut self.plain);
         let start = plain.len();
@@ -117,7 +122,7 @@ impl Io {
         self.plain = plain;
         self.take(&new);
         match received {
-            Ok(SessionState::Closed) => self.is_ended = true,
+            Ok(SessionState::Closed) => self.shared.is_ended.set(true),
             Ok(SessionState::Open | SessionState::Handshaking) => {}
             Err(failure) => {
                 self.shared.keep_reason(&failure);
@@ -126,9 +131,23 @@ impl Io {
         }
         if self.channel.waiting() > 0 {
             // What waits longer is written with the next bytes.
-            let _ = self.poll_rest(ctx)?;
+            let rest = self.poll_rest(ctx);
+            let _ = self.after_write_error(rest);
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// Keeps an error of writing and goes on as if there were none: what the server said before it hung up is still to be
+    /// read, and says more. Whether the bytes went out does not matter any more.
+    fn after_write_error(&mut self, wrote: Poll<io::Result<()>>) -> Poll<()> {
+        match wrote {
+            Poll::Ready(Ok(())) => Poll::Ready(()),
+            Poll::Ready(Err(error)) => {
+                self.write_error.get_or_insert(error);
+                Poll::Ready(())
+            }
+            Poll::Pending => Poll::Pending,
+        }
     }
 }
 
@@ -139,7 +158,7 @@ impl AsyncRead for Io {
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        while this.taken == this.plain.len() && !this.is_ended {
+        while this.taken == this.plain.len() && !this.shared.is_ended.get() {
             (this.plain, this.taken) = (Vec::new(), 0);
             ready!(this.poll_fill(ctx))?;
         }
@@ -153,29 +172,98 @@ impl AsyncRead for Io {
 impl AsyncWrite for Io {
     fn poll_write(self: Pin<&mut Self>, ctx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        if this.write_error.is_some() {
+            return Poll::Ready(Ok(bytes.len()));
+        }
         let begun = this.clock.now();
         let mut written = 0;
         if this.channel.is_secure() {
-            ready!(this.poll_rest(ctx))?;
+            let rest = this.poll_rest(ctx);
+            ready!(this.after_write_error(rest));
             if let Err(failure) = this.channel.begin_send(bytes) {
                 this.shared.keep_reason(&failure);
                 return Poll::Ready(Err(io::Error::other("the TLS stream broke")));
             }
             // What the kernel does not take now is written by `poll_flush`.
-            let _ = this.poll_rest(ctx)?;
+            let rest = this.poll_rest(ctx);
+            let _ = this.after_write_error(rest);
             written = bytes.len();
-        } else if this.channel.poll_send(ctx, bytes, &mut written)?.is_pending() && written == 0 {
-            return Poll::Pending;
+        } else {
+            let sent = this.channel.poll_send(ctx, bytes, &mut written);
+            if this.after_write_error(sent).is_pending() && written == 0 {
+                return Poll::Pending;
+            }
         }
         this.shared.tap.borrow_mut().sent(&bytes[..written], begun, this.clock.now());
-        Poll::Ready(Ok(written))
+        let is_broken = this.write_error.is_some();
+        Poll::Ready(Ok(if is_broken { bytes.len() } else { written }))
     }
 
     fn poll_flush(self: Pin<&mut Self>, ctx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.get_mut().poll_rest(ctx)
+        let this = self.get_mut();
+        if this.write_error.is_some() {
+            return Poll::Ready(Ok(()));
+        }
+        let rest = this.poll_rest(ctx);
+        this.after_write_error(rest).map(Ok)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, ctx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.poll_flush(ctx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+    use std::task::Waker;
+
+    use super::*;
+
+    /// A stream whose server said something and hung up.
+    struct HungUp(&'static [u8]);
+
+    impl AsyncRead for HungUp {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            into: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            into.put_slice(std::mem::take(&mut self.0));
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    impl AsyncWrite for HungUp {
+        fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, _: &[u8]) -> Poll<io::Result<usize>> {
+            Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[test]
+    fn what_the_server_said_before_it_hung_up_is_read_although_nothing_can_be_written() {
+        let address = SocketAddr::from(([10, 0, 0, 1], 80));
+        let channel = Channel::over(address, Box::new(HungUp(b"its last words")));
+        let scratch = Rc::new(RefCell::new(vec![0; 64].into_boxed_slice()));
+        let mut io = Io::new(channel, MonotonicClock::simulated(), scratch, Rc::new(Shared::new()));
+        let mut ctx = Context::from_waker(Waker::noop());
+        assert!(matches!(Pin::new(&mut io).poll_write(&mut ctx, b"a frame"), Poll::Ready(Ok(7))));
+        assert!(matches!(Pin::new(&mut io).poll_flush(&mut ctx), Poll::Ready(Ok(()))));
+        let mut buffer = [0; 64];
+        let mut into = ReadBuf::new(&mut buffer);
+        assert!(Pin::new(&mut io).poll_read(&mut ctx, &mut into).is_ready());
+        assert_eq!(into.filled(), b"its last words");
+        let Poll::Ready(Err(error)) = Pin::new(&mut io).poll_read(&mut ctx, &mut into) else {
+            panic!("the end has a reason")
+        };
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     }
 }

@@ -64,9 +64,13 @@ impl Frame {
     }
 }
 
-/// The begin or the end of a frame.
-enum Edge {
-    Begin(Frame),
+/// What of a frame went by.
+enum Passed {
+    /// Its head.
+    Head(Frame),
+    /// Some bytes of its payload.
+    Payload(Frame, u64),
+    /// Its last byte.
     End(Frame),
 }
 
@@ -76,14 +80,15 @@ impl Cutter {
         Self { head: [0; HEAD], have: 0, left: skipped, frame }
     }
 
-    fn feed(&mut self, mut bytes: &[u8], mut note: impl FnMut(Edge)) {
+    fn feed(&mut self, mut bytes: &[u8], mut note: impl FnMut(Passed)) {
         while !bytes.is_empty() {
             if self.left > 0 {
                 let skipped = self.left.min(bytes.len() as u64);
                 self.left -= skipped;
+                note(Passed::Payload(self.frame, skipped));
                 bytes = &bytes[skipped as usize..];
                 if self.left == 0 {
-                    note(Edge::End(std::mem::take(&mut self.frame)));
+                    note(Passed::End(std::mem::take(&mut self.frame)));
                 }
                 continue;
             }
@@ -95,9 +100,9 @@ impl Cutter {
                 self.have = 0;
                 self.frame = frame_of(&self.head);
                 self.left = self.frame.length;
-                note(Edge::Begin(self.frame));
+                note(Passed::Head(self.frame));
                 if self.left == 0 {
-                    note(Edge::End(std::mem::take(&mut self.frame)));
+                    note(Passed::End(std::mem::take(&mut self.frame)));
                 }
             }
         }
@@ -148,42 +153,52 @@ impl Tap {
     /// Bytes were handed to the kernel, from `begun` to `done`.
     pub fn sent(&mut self, bytes: &[u8], begun: Nanos, done: Nanos) {
         let Self { outgoing, streams, .. } = self;
-        outgoing.feed(bytes, |edge| match edge {
-            Edge::Begin(frame) if frame.is_part() => {
+        outgoing.feed(bytes, |passed| match passed {
+            Passed::Head(frame) if frame.is_part() => {
                 if let Some(moments) = of(streams, frame.stream) {
-                    moments.bytes_sent += frame.length + HEAD as u64;
+                    moments.bytes_sent += HEAD as u64;
                     if moments.sent == Nanos::ZERO {
                         moments.sent = begun;
                     }
                 }
             }
-            Edge::End(frame) if frame.is_last() => {
+            Passed::Payload(frame, count) if frame.is_part() => {
+                if let Some(moments) = of(streams, frame.stream) {
+                    moments.bytes_sent += count;
+                }
+            }
+            Passed::End(frame) if frame.is_last() => {
                 if let Some(moments) = of(streams, frame.stream) {
                     moments.sent_all = done;
                 }
             }
-            Edge::Begin(_) | Edge::End(_) => {}
+            Passed::Head(_) | Passed::Payload(..) | Passed::End(_) => {}
         });
     }
 
     /// Bytes were read at a moment.
     pub fn received(&mut self, bytes: &[u8], at: Nanos) {
         let Self { incoming, streams, .. } = self;
-        incoming.feed(bytes, |edge| match edge {
-            Edge::Begin(frame) if frame.is_part() => {
+        incoming.feed(bytes, |passed| match passed {
+            Passed::Head(frame) if frame.is_part() => {
                 if let Some(moments) = of(streams, frame.stream) {
-                    moments.bytes_received += frame.length + HEAD as u64;
+                    moments.bytes_received += HEAD as u64;
                     if moments.first_byte == Nanos::ZERO {
                         moments.first_byte = at;
                     }
                 }
             }
-            Edge::End(frame) if frame.is_last() => {
+            Passed::Payload(frame, count) if frame.is_part() => {
+                if let Some(moments) = of(streams, frame.stream) {
+                    moments.bytes_received += count;
+                }
+            }
+            Passed::End(frame) if frame.is_last() => {
                 if let Some(moments) = of(streams, frame.stream) {
                     moments.done = at;
                 }
             }
-            Edge::Begin(_) | Edge::End(_) => {}
+            Passed::Head(_) | Passed::Payload(..) | Passed::End(_) => {}
         });
     }
 }
@@ -231,6 +246,15 @@ mod tests {
             (Nanos(12), Nanos(15), Nanos(20), Nanos(21))
         );
         assert_eq!(tap.moments(1), Moments::default(), "it was taken");
+    }
+
+    #[test]
+    fn of_a_frame_that_is_cut_only_what_went_by_counts() {
+        let mut tap = Tap::new();
+        tap.ask(1);
+        tap.sent(&[b'x'; PREFACE as usize], Nanos(1), Nanos(2));
+        tap.sent(&frame(DATA, END_STREAM, 1, 1_000)[..109], Nanos(3), Nanos(4));
+        assert_eq!((tap.moments(1).bytes_sent, tap.moments(1).sent_all), (109, Nanos::ZERO));
     }
 
     proptest! {

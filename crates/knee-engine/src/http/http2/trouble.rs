@@ -29,8 +29,8 @@ pub fn of(error: &h2::Error, shared: &Shared, has_begun: bool, is_reused: bool) 
         };
     }
     match error.get_io() {
-        // The library's own errors for a stream of bytes that ended.
-        Some(error) if error.raw_os_error().is_none() && is_end(error.kind()) => {
+        // The library's own errors for a stream of bytes that ended, also within a frame.
+        Some(error) if error.raw_os_error().is_none() && (shared.is_ended.get() || is_end(error.kind())) => {
             hung_up(if has_begun { Fault::ShortBody } else { Fault::ClosedEarly }.into())
         }
         Some(error) => hung_up(Failure::exchanging(error, Operation::Read)),
