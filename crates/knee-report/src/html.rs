@@ -23,6 +23,8 @@ mod run;
 
 mod section;
 
+pub mod served;
+
 mod sweep;
 
 mod table;
@@ -30,6 +32,6 @@ mod table;
 mod words;
 
 pub use document::{calibration, comparison, record_pair, study};
-pub use history::history;
+pub use history::{history, served_history};
 pub use run::run;
 pub use sweep::sweep;

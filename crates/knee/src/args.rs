@@ -29,6 +29,8 @@ mod observe;
 
 mod run;
 
+mod serve;
+
 mod shell;
 
 mod study;
@@ -50,6 +52,7 @@ pub use history::{HistoryArgs, HistoryFormat};
 pub use merge::MergeArgs;
 pub use observe::ObserveFlags;
 pub use run::{RunArgs, RunForeignFlags, RunHttpFlags, RunLoadFlags, RunReportFlags, RunScriptFlags};
+pub use serve::ServeArgs;
 pub use shell::{CompletionsArgs, ManArgs};
 pub use study::{ExtentFlags, StudyArgs, StudyFormat, StudyOutputFlags};
 pub use sweep::{

@@ -32,6 +32,8 @@ pub mod explain;
 
 pub mod history;
 
+pub mod serve;
+
 pub mod find;
 
 mod failed;

@@ -28,6 +28,8 @@ pub mod stderr;
 
 pub mod live;
 
+mod web;
+
 pub mod demo;
 
 pub mod command;

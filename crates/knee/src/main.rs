@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use knee::args::{self, Invocation, Refused};
 use knee::command::{
-    audit, calibrate, compare, demo, doctor, explain, find, history, load, merge, report, run, shell, study,
-    sweep, tour,
+    audit, calibrate, compare, demo, doctor, explain, find, history, load, merge, report, run, serve, shell,
+    study, sweep, tour,
 };
 use knee::demo as demo_server;
 use knee::exit::Exit;
@@ -60,6 +60,7 @@ fn execute(invocation: Invocation) -> Result<Exit, (Problem, Exit)> {
         Invocation::Load(args) => load::load(&args, narrate),
         Invocation::Report(args) => report::report(&args, say).map_err(refused),
         Invocation::History(args) => history::history(&args, say).map_err(refused),
+        Invocation::Serve(args) => serve::serve(&args, say).map_err(refused),
         Invocation::Merge(args) => merge::merge(&args, say),
         Invocation::Demo(args) => demo::demo(*args, narrate),
         Invocation::Run(args) => run::run(&args, narrate),

@@ -63,6 +63,18 @@ pub fn watch_script(control: Control, seen: Count) -> io::Result<Watch> {
     })
 }
 
+/// Waits for SIGINT or SIGTERM.
+///
+/// # Errors
+///
+/// When the system does not let the signals be caught.
+pub fn wait() -> io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    // The iterator ends only when its handle is closed, and this one is not.
+    let _ = signals.forever().next();
+    Ok(())
+}
+
 /// Calls `each` with the number of each signal, from 1, and its name; the third ends the process.
 fn listen(each: impl Fn(usize, &str) + Send + 'static) -> io::Result<Watch> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;

@@ -257,8 +257,12 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
         .await;
     }
 
-    /// Ends every idle user. To be called when the gate closed early.
+    /// Ends every idle user. To be called when the gate closed early. Arrivals that were due before and were not noticed
+    /// yet, because timers are late, still get theirs.
     pub fn dismiss(&self) {
+        if self.has_more() {
+            return self.wake_pacer();
+        }
         self.idle.borrow_mut().clear();
         for slot in self.slots.borrow_mut().iter() {
             if let Some(waker) = &slot.waker {

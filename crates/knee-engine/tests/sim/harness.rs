@@ -16,6 +16,8 @@ use knee_engine::recorder::{Counts, Finish, Marks, Recorder, Share};
 use knee_engine::timer::Timer;
 use knee_engine::worker::{Assignment, IntervalReport, Shared, Spawn, UserId, conduct};
 
+use tokio::task::AbortHandle;
+
 use crate::target::{Response, Target};
 use crate::world::{SimTimer, World};
 
@@ -90,9 +92,19 @@ pub fn run_in_intervals(
     target: Target,
     signal: Option<StopSignal>,
 ) -> (Outcomes, Vec<Vec<IntervalReport>>) {
+    run_in(World::new(), plan, target, signal)
+}
+
+/// The same in a world of its own.
+pub fn run_in(
+    world: World,
+    plan: &Plan,
+    target: Target,
+    signal: Option<StopSignal>,
+) -> (Outcomes, Vec<Vec<IntervalReport>>) {
     let target = Rc::new(target);
     let timeout = plan.request_timeout;
-    run_users(World::new(), plan, signal, move |timer, recorder| {
+    run_users(world, plan, signal, move |timer, recorder| {
         let (timer, recorder, target) = (timer.clone(), recorder.clone(), target.clone());
         let make = move |_| SimUser {
             timer: timer.clone(),
@@ -126,7 +138,11 @@ pub fn run_users<U: User + 'static, M: Fn(UserId) -> U + 'static, B: Future<Outp
         let (log, shares, left) = (log.clone(), shares.clone(), left.clone());
         shares.borrow_mut().push(Vec::new());
         world.spawn(async move {
-            let spawn: Spawn = Rc::new(|task| drop(tokio::task::spawn_local(task)));
+            let users: Rc<RefCell<Vec<AbortHandle>>> = Rc::default();
+            let spawned = users.clone();
+            let spawn: Spawn = Rc::new(move |task| {
+                spawned.borrow_mut().push(tokio::task::spawn_local(task).abort_handle());
+            });
             let (own_timer, first) = (timer.clone(), assignment.shared.allocation.made_first);
             let make = move |id: UserId| {
                 log.made.borrow_mut().extend(id.vu.filter(|vu| *vu >= first));
@@ -137,6 +153,8 @@ pub fn run_users<U: User + 'static, M: Fn(UserId) -> U + 'static, B: Future<Outp
                 Share::default()
             };
             conduct(&assignment, timer, recorder, spawn, make, roll, network.as_deref()).await;
+            // With the thread of a worker its users end.
+            users.borrow().iter().for_each(AbortHandle::abort);
             left.set(left.get() - 1);
         });
     }

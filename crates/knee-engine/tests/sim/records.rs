@@ -75,7 +75,8 @@ fn one_record(seed: u64) {
     let signal = random_signal(&mut random);
     let (outcomes, reports) = run_in_intervals(&plan, random_target(&mut random), signal);
     let order = random_order(&reports, &mut random);
-    let unsaved = collected(&plan, &order, None, &mut random).0;
+    let head = head(&plan);
+    let unsaved = collected(&head, &order, None, &mut random).0;
     // Requests of the warm-up that spanned the measurement are part of it.
     let together = |one: &Tally, other: &Tally| {
         let mut all = one.all();
@@ -89,13 +90,13 @@ fn one_record(seed: u64) {
 
     let (faults, disk_seed) = (Faults::random(&mut random), random.random());
     let file = SimFile::new(faults, disk_seed);
-    let Ok(journal) = FileJournal::begin(file.clone(), &head(&plan)) else {
+    let Ok(journal) = FileJournal::begin(file.clone(), &head) else {
         // Without its head it is no record, and the caller removes it.
         assert!(file.failed());
         return;
     };
     let trouble = journal.trouble();
-    let (run, after_loss) = collected(&plan, &order, Some((journal, file.clone())), &mut random);
+    let (run, after_loss) = collected(&head, &order, Some((journal, file.clone())), &mut random);
     assert_eq!(run, unsaved, "an error of the disk never changes the run");
 
     let written = read(&*file.bytes()).expect("the head was written");
@@ -158,7 +159,8 @@ fn head_bytes(head: &Head) -> usize {
     file.bytes().len()
 }
 
-fn head(plan: &Plan) -> Head {
+/// The head of the record of a plan.
+pub fn head(plan: &Plan) -> Head {
     Head {
         plan: plan.clone(),
         title: "simulated".to_owned(),
@@ -174,7 +176,7 @@ fn head(plan: &Plan) -> Head {
 }
 
 /// The reports of all workers, those of each worker in their order; a worker can be late by any number of intervals.
-fn random_order(reports: &[Vec<IntervalReport>], random: &mut SmallRng) -> Vec<(usize, IntervalReport)> {
+pub fn random_order(reports: &[Vec<IntervalReport>], random: &mut SmallRng) -> Vec<(usize, IntervalReport)> {
     let mut left: Vec<_> = reports.iter().map(|reports| reports.iter()).collect();
     let mut order = Vec::new();
     while left.iter().any(|reports| reports.len() > 0) {
@@ -187,8 +189,8 @@ fn random_order(reports: &[Vec<IntervalReport>], random: &mut SmallRng) -> Vec<(
 }
 
 /// The run as the collector sums it up, and what was on the disk when the power was lost at some moments.
-fn collected(
-    plan: &Plan,
+pub fn collected(
+    head: &Head,
     order: &[(usize, IntervalReport)],
     journal: Option<(FileJournal<SimFile>, SimFile)>,
     random: &mut SmallRng,
@@ -201,9 +203,9 @@ fn collected(
     let journal = journal.map(|journal| Box::new(journal) as Box<dyn Journal>);
     let observer: Option<Box<dyn Observer>> = Some(Box::<Counting>::default());
     let listeners = Listeners { journal, events: vec![sender], observer };
-    let endpoints = Arc::new(Registry::new(&plan.endpoints));
-    let workers = usize::from(plan.workers);
-    let mut collector = IntervalCollector::new(head(plan), &control, listeners, workers, endpoints);
+    let endpoints = Arc::new(Registry::new(&head.plan.endpoints));
+    let workers = usize::from(head.plan.workers);
+    let mut collector = IntervalCollector::new(head.clone(), &control, listeners, workers, endpoints);
     collector.begin();
     let mut after_loss = Vec::new();
     for (worker, report) in order {

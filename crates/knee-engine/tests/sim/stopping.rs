@@ -1,10 +1,12 @@
 //! How runs end: by plan, after the grace period, by a signal.
 
+use knee_core::outcome::Outcome;
 use knee_core::plan::{Plan, Stop};
 use knee_core::schedule::{Curve, Stage};
 
-use crate::harness::{StopSignal, closed, millis, open, run, run_with, secs};
+use crate::harness::{StopSignal, closed, millis, open, run, run_in, run_with, secs};
 use crate::target::Target;
+use crate::world::World;
 
 #[test]
 fn open_requests_at_the_end_of_grace_are_censored_with_their_age() {
@@ -31,6 +33,20 @@ fn a_stop_ends_arrivals_and_lets_open_requests_finish() {
     // Noticed at the next check, 2,050 ms: arrivals due at 0.0 … 2.0 s.
     assert_eq!(outcomes.measured.accounting().by_outcome, [21, 0, 0, 0, 0, 0]);
     assert_eq!(outcomes.ended, millis(2_400));
+}
+
+#[test]
+fn a_stop_just_after_an_arrival_was_due_neither_loses_it_nor_waits_for_the_end_of_grace() {
+    for stopped in (500..3_000).step_by(50) {
+        for late in [1, 2, 3, 4] {
+            let world = World::with_late_timers(millis(late));
+            let (plan, target) = (open(200.0, 50, secs(60)), Target::serves_in(millis(1)));
+            let (outcomes, _) = run_in(world, &plan, target, Some(StopSignal::Stop(millis(stopped))));
+            let what = format!("stopped at {stopped} ms, timers {late} ms late");
+            assert_eq!(outcomes.measured.accounting().count(Outcome::Unsent), 0, "{what}");
+            assert!(outcomes.ended < millis(stopped + 200), "{what}: ended at {}", outcomes.ended);
+        }
+    }
 }
 
 #[test]

@@ -29,6 +29,8 @@ pub struct SimTimer {
 #[derive(Default)]
 struct Shared {
     now: Cell<Nanos>,
+    /// How late every sleep ends.
+    lateness: Cell<Nanos>,
     queue: SleeperQueue,
     /// Wakers by the time at which they are due; the number keeps those of one time in their order.
     wakers: RefCell<BTreeMap<(Nanos, u64), Waker>>,
@@ -47,6 +49,7 @@ impl Timer for SimTimer {
     }
 
     async fn sleep_until(&self, at: Nanos) {
+        let at = if at > self.now() { at.saturating_add(self.shared.lateness.get()) } else { at };
         let mut sleeper = self.shared.queue.sleeper(at);
         poll_fn(|ctx| sleeper.poll(self.now(), ctx).0).await;
     }
@@ -116,6 +119,13 @@ impl World {
         };
         let runtime = tokio::runtime::Builder::new_current_thread().on_thread_park(rest).build();
         Self { timer, tasks: LocalSet::new(), runtime: runtime.expect("nothing of the system is asked for") }
+    }
+
+    /// A world whose timers are late, as those of most platforms.
+    pub fn with_late_timers(lateness: Nanos) -> Self {
+        let world = Self::new();
+        world.timer.shared.lateness.set(lateness);
+        world
     }
 
     pub fn spawn(&self, task: impl Future<Output = ()> + 'static) {

@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use super::data::Data;
 use super::forest::{By, table as forest_table};
 use super::front::{Front, Standing, Trust};
-use super::page::Page;
+use super::page::{Page, Place};
 use super::section::Section;
 use super::table::{Table as Grid, cell, words as of_words};
 use super::{raw, words};
@@ -103,7 +103,7 @@ fn page(
         sections.push(Section::new("detail", "In detail", "", body));
     }
     sections.extend(self::sections(rest, plots));
-    Page { front, sections, data }.render()
+    Page { front, sections, data, place: Place::File }.render()
 }
 
 /// The first screen, and the blocks that do not belong there.

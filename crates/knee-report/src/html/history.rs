@@ -1,4 +1,5 @@
-//! What is saved as a page: what changed persistently, the figures of runs that can be compared, the list.
+//! What is saved as a page: what changed persistently, the figures of runs that can be compared, the list. Served, the
+//! list comes first and leads to the results.
 //!
 //! Lays out a [`History`] and finds no changes; [`crate::history::trends`] does.
 
@@ -9,9 +10,10 @@ use maud::{Markup, html};
 
 use super::data::Data;
 use super::front::{Front, Tile};
-use super::page::Page;
+use super::page::{Page, Place};
 use super::picture::figure;
 use super::section::Section;
+use super::served;
 use super::table::{Table, cell, words as of_words};
 use super::words;
 use crate::chart::{Axis, Band, Chart, Dot, Line, Shape, Stroke, Tone};
@@ -34,10 +36,26 @@ const HEIGHT: f64 = 170.0;
 
 /// The page. The trends are those of all entries, newest line first.
 pub fn history(history: &History) -> String {
-    let trends = history.trends.as_deref().unwrap_or_default();
-    let lines = lines(trends);
+    let lines = lines(history.trends.as_deref().unwrap_or_default());
+    let mut sections = trends(&lines);
+    let list = list(history, |entry| words::name(&entry.record));
+    sections.push(Section::new("saved", "Everything saved", "Newest first.", list));
+    sections.extend(skipped(history));
     let json = crate::history::json(history);
-    Page { front: front(history, &lines), sections: sections(history, &lines), data: Data::document(json) }
+    Page { front: front(history, &lines), sections, data: Data::document(json), place: Place::File }.render()
+}
+
+/// The same for a server that has the results too. `search` is what the entries were chosen by; empty without a choice.
+pub fn served_history(history: &History, search: &str) -> String {
+    let lines = lines(history.trends.as_deref().unwrap_or_default());
+    let list = list(history, served::chosen);
+    let body = html! { (served::search_form(search)) (served::choice_form(&list)) };
+    let remark = "Newest first. A name leads to its result.";
+    let mut sections = vec![Section::new("saved", "Everything saved", remark, body)];
+    sections.extend(trends(&lines));
+    sections.extend(skipped(history));
+    let json = crate::history::json(history);
+    Page { front: front(history, &lines), sections, data: Data::document(json), place: Place::Served }
         .render()
 }
 
@@ -118,16 +136,12 @@ fn of_change(trend: &Trend, change: &ChangePoint) -> String {
     )
 }
 
-fn sections(history: &History, lines: &[&[Trend]]) -> Vec<Section> {
+fn trends(lines: &[&[Trend]]) -> Vec<Section> {
     let mut sections: Vec<Section> = lines.iter().take(LINES_MAX).enumerate().map(of_line).collect();
     if lines.len() > LINES_MAX {
         let more = count((lines.len() - LINES_MAX) as u64);
         let body = html! { p.note { (more) " more trends in the data." } };
         sections.push(Section::new("more", "More trends", "", body));
-    }
-    sections.push(Section::new("saved", "Everything saved", "Newest first.", list(history)));
-    if !history.skipped.is_empty() {
-        sections.push(Section::new("skipped", "Files that could not be read", "", skipped(history)));
     }
     sections
 }
@@ -217,30 +231,31 @@ fn bands(trend: &Trend) -> Vec<Band> {
     changes.iter().zip(ends).map(band).collect()
 }
 
-fn list(history: &History) -> Markup {
+fn list(history: &History, first: fn(&Entry) -> Markup) -> Markup {
     let (open, folded) = history.entries.split_at(history.entries.len().min(ROWS_OPEN));
     let folded = &folded[..folded.len().min(ROWS_MAX - ROWS_OPEN)];
     let more = history.entries.len().saturating_sub(ROWS_MAX) + history.older;
     html! {
-        (table("Everything saved", open))
+        (table("Everything saved", open, first))
         @if !folded.is_empty() {
-            details { summary { "Show " (folded.len()) " more" } (table("Everything saved before", folded)) }
+            details { summary { "Show " (folded.len()) " more" } (table("Everything saved before", folded, first)) }
         }
         @if more > 0 { p.note { (count(more as u64)) " more are older." } }
     }
 }
 
-fn table(caption: &str, entries: &[Entry]) -> Markup {
+fn table(caption: &str, entries: &[Entry], first: fn(&Entry) -> Markup) -> Markup {
     let columns = ["record", "kind", "like", "validity", "load", "target", "result"].map(of_words);
     let mut table = Table::new(caption, columns);
-    table.rows.extend(entries.iter().map(row));
+    table.rows.extend(entries.iter().map(|entry| row(entry, first)));
     table.markup()
 }
 
-fn row(entry: &Entry) -> Vec<Markup> {
+/// A row; its first cell names the record.
+fn row(entry: &Entry, first: fn(&Entry) -> Markup) -> Vec<Markup> {
     let known = |text: &str| if text.is_empty() { cell("–") } else { words::name(text) };
     vec![
-        words::name(&entry.record),
+        first(entry),
         known(&entry.kind),
         known(&entry.like()),
         cell(entry.validity.map_or("–", Validity::name)),
@@ -250,6 +265,8 @@ fn row(entry: &Entry) -> Vec<Markup> {
     ]
 }
 
-fn skipped(history: &History) -> Markup {
-    html! { ul { @for (file, reason) in &history.skipped { li { (words::name(file)) ": " (words::text(reason)) } } } }
+fn skipped(history: &History) -> Option<Section> {
+    let files = &history.skipped;
+    let list = html! { ul { @for (file, reason) in files { li { (words::name(file)) ": " (words::text(reason)) } } } };
+    (!files.is_empty()).then(|| Section::new("skipped", "Files that could not be read", "", list))
 }

@@ -10,9 +10,37 @@ use super::front::Front;
 use super::section::Section;
 use super::{raw, words};
 
-/// What a browser can load and run for the page: nothing but its own style and pictures within it.
+/// What a browser can load and run for a page: nothing but its own style and pictures within it.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+/// The same for a page with forms.
+const POLICY_WITH_FORMS: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'self'";
+
+/// Where a page is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In a file.
+    File,
+    /// At a server on this machine, which has other pages too.
+    Served,
+}
+
+impl Place {
+    const fn policy(self) -> &'static str {
+        match self {
+            Self::File => POLICY,
+            Self::Served => POLICY_WITH_FORMS,
+        }
+    }
+
+    const fn foot(self) -> &'static str {
+        match self {
+            Self::File => "This file loads nothing and needs no network.",
+            Self::Served => "This page is there as long as `knee serve` runs.",
+        }
+    }
+}
 
 /// The program that writes the page.
 const MADE_BY: &str = concat!("knee ", env!("CARGO_PKG_VERSION"));
@@ -25,6 +53,8 @@ pub(super) struct Page {
     pub sections: Vec<Section>,
     /// The data within.
     pub data: Data,
+    /// Where it is read.
+    pub place: Place,
 }
 
 impl Page {
@@ -36,7 +66,7 @@ impl Page {
             html lang="en" {
                 head {
                     meta charset="utf-8";
-                    meta http-equiv="Content-Security-Policy" content=(POLICY);
+                    meta http-equiv="Content-Security-Policy" content=(self.place.policy());
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
                     meta name="referrer" content="no-referrer";
@@ -52,7 +82,7 @@ impl Page {
                         div id="figures" tabindex="-1" { @for section in &self.sections { (section.markup()) } }
                         (self.data.section().markup())
                     }
-                    footer { p { "Written by " (MADE_BY) ". This file loads nothing and needs no network." } }
+                    footer { p { "Written by " (MADE_BY) ". " (self.place.foot()) } }
                     (self.data.elements())
                 }
             }

@@ -22,7 +22,7 @@ use knee_core::record::compact::Compact;
 use maud::{Markup, html};
 
 use super::data::Data;
-use super::page::Page;
+use super::page::{Page, Place};
 use super::section::Section;
 use crate::number::count;
 use crate::text::Style;
@@ -42,6 +42,7 @@ pub fn run(view: &View, record: Option<&Compact>, style: &Style) -> String {
         front: first::front(view, &columns, style),
         sections: sections(view, &columns, style),
         data: data(view, record),
+        place: Place::File,
     };
     page.render()
 }

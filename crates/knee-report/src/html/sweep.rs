@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::data::Data;
 use super::front::{Front, Trust};
-use super::page::Page;
+use super::page::{Page, Place};
 use super::picture::figure;
 use super::section::Section;
 use super::table::{Table, cell, number as of_number, words as of_words};
@@ -25,7 +25,7 @@ use crate::text::validity::{count, meaning};
 pub fn sweep(view: &SweepView<'_>, style: &Style) -> String {
     let kept = kept::sweep(view, style);
     let data = Data::whole(kept.printed.json.clone(), &kept);
-    Page { front: front(view), sections: sections(view, style), data }.render()
+    Page { front: front(view), sections: sections(view, style), data, place: Place::File }.render()
 }
 
 fn front(view: &SweepView<'_>) -> Front {

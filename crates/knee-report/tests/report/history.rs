@@ -2,7 +2,7 @@
 
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
-use knee_report::history::{Entry, Figures, History, trends};
+use knee_report::history::{Entry, Figures, History, json, trends};
 use knee_report::html;
 
 use super::page::Page;
@@ -51,11 +51,17 @@ pub fn pages() -> Vec<(String, String)> {
         ("short", short),
         ("empty", History::default()),
     ];
-    all.map(|(name, history)| (format!("history, {name}"), html::history(&history))).to_vec()
+    let served = all.clone().map(|(name, history)| {
+        let search = if name == "hostile" { "<script>\"'" } else { "" };
+        (format!("served history, {name}"), html::served_history(&history, search))
+    });
+    let files = all.map(|(name, history)| (format!("history, {name}"), html::history(&history)));
+    files.into_iter().chain(served).collect()
 }
 
 fn page(name: &str) -> Page {
-    let (_, html) = pages().into_iter().find(|(known, _)| known.ends_with(name)).unwrap();
+    let name = format!("history, {name}");
+    let (_, html) = pages().into_iter().find(|(known, _)| *known == name).unwrap();
     Page::read(&html)
 }
 
@@ -79,4 +85,35 @@ fn without_enough_runs_the_page_says_what_a_change_needs() {
         "No answer yet: a persistent change needs 6 runs on each side."
     );
     assert_eq!(page("empty").of_class("answer")[0].text, "Nothing is saved.");
+}
+
+#[test]
+fn the_document_is_as_its_schema_says() {
+    let schema = include_str!("../../../../docs/reference/history.schema.json");
+    let validator = jsonschema::draft202012::new(&serde_json::from_str(schema).unwrap()).unwrap();
+    let result = Entry { kind: "sweep".to_owned(), validity: None, likeness: None, ..entry("a", 1, 2.0) };
+    let changed = slower("checkout");
+    assert!(changed.trends.iter().flatten().any(|trend| trend.changes.is_some()), "there is a change");
+    let without_trends = History { entries: vec![result], ..History::default() };
+    for history in [changed, slower("<b>\u{202e}"), without_trends, History::default()] {
+        let document = serde_json::from_str(&json(&history)).unwrap();
+        let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:#?}");
+    }
+}
+
+#[test]
+fn a_served_list_comes_first_and_its_runs_can_be_opened_and_chosen() {
+    let page = page_of_server("changed");
+    assert_eq!(page.all("section")[0].get("id"), Some("saved"));
+    let paths: Vec<&str> = page.all("a").iter().filter_map(|link| link.get("href")).collect();
+    assert!(paths.contains(&"/result/20261121T101512.000Z-checkout"), "{paths:?}");
+    let choices = page.all("input").iter().filter(|input| input.get("name") == Some("run")).count();
+    assert_eq!(choices, 24);
+}
+
+fn page_of_server(name: &str) -> Page {
+    let name = format!("served history, {name}");
+    let (_, html) = pages().into_iter().find(|(known, _)| *known == name).unwrap();
+    Page::read(&html)
 }

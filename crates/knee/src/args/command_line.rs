@@ -14,6 +14,7 @@ use super::find::FindArgs;
 use super::history::HistoryArgs;
 use super::merge::MergeArgs;
 use super::run::RunArgs;
+use super::serve::ServeArgs;
 use super::shell::{CompletionsArgs, ManArgs};
 use super::study::StudyArgs;
 use super::sweep::SweepArgs;
@@ -76,6 +77,8 @@ enum Subcommands {
     Report(ReportArgs),
     /// List what is saved, and show how runs changed over time
     History(HistoryArgs),
+    /// Serve everything saved to a browser of this machine, until interrupted
+    Serve(ServeArgs),
     /// Merge the records of several machines that each did a part of a load
     Merge(MergeArgs),
     /// Start a small demo server and load it
@@ -116,6 +119,8 @@ pub enum Invocation {
     Report(ReportArgs),
     /// List what is saved.
     History(HistoryArgs),
+    /// Serve what is saved.
+    Serve(ServeArgs),
     /// Merge the records of the parts of a load.
     Merge(MergeArgs),
     /// Load a server that this command starts.
@@ -160,6 +165,7 @@ impl Invocation {
             Self::Calibrate(args) => Some((&args.web, "calibrate")),
             Self::Report(_)
             | Self::History(_)
+            | Self::Serve(_)
             | Self::Merge(_)
             | Self::Doctor(_)
             | Self::Audit(_)
@@ -202,6 +208,7 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Ref
     Ok(match cli.command {
         Some(Subcommands::Report(args)) => Invocation::Report(args),
         Some(Subcommands::History(args)) => Invocation::History(args),
+        Some(Subcommands::Serve(args)) => Invocation::Serve(args),
         Some(Subcommands::Merge(args)) => Invocation::Merge(args),
         Some(Subcommands::Demo(args)) => Invocation::Demo(args),
         Some(Subcommands::Run(args)) => Invocation::Run(args),

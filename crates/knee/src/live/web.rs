@@ -1,79 +1,41 @@
-//! The server of the live page: HTTP/1.1 on threads of its own, read-only.
+//! The live page: what a browser gets of a load in progress.
 //!
-//! A connection carries one request. A thread per connection waits, writes and blocks by itself, so that a browser that
-//! reads slowly delays nothing else. Nothing here can slow the engine, which does not wait for the feed. Does not fold
-//! events and does not decide what the page shows.
+//! Nothing here can slow the engine, which does not wait for the feed. Does not fold events and does not decide what the
+//! page shows; [`crate::web`] admits requests.
 
-use std::io::{self, Read};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread;
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use knee_core::clock::MonotonicClock;
-
 use super::feed::Feed;
+use crate::web::{Answer, Pass, Refusal, Request, Site, WRITE_TIME};
 
-mod answer;
-
-mod guard;
-
-mod protection;
-
-mod refusal;
-
-mod request;
+mod files;
 
 mod state;
 
 mod stream;
 
-mod token;
-
-use answer::Answer;
-use guard::Guesses;
-use refusal::Refusal;
-use request::Request;
-use token::Token;
-
-/// Longest that a request can take to arrive.
-const REQUEST_TIME: Duration = Duration::from_secs(5);
-/// Longest that a write can wait for a reader that takes nothing.
-const WRITE_TIME: Duration = Duration::from_secs(10);
 /// Longest that the end of the program waits for the last figures to be sent.
 const CLOSE_TIME: Duration = Duration::from_secs(1);
-/// Most connections at a time; further ones are closed at once.
-const CONNECTIONS_MAX: usize = 48;
 /// Most watchers at a time.
 const WATCHERS_MAX: usize = 16;
 /// Bytes that the system keeps for a watcher that does not read.
 const SEND_BUFFER: usize = 64 * 1_024;
-/// Memory of a connection's thread.
-const STACK: usize = 512 * 1_024;
 
 /// A page that is served until the process ends.
 #[derive(Debug)]
-pub struct Server(Arc<Served>);
+pub struct Server(crate::web::Server<LivePage>);
 
+/// What is shown.
 #[derive(Debug)]
-struct Served {
+struct LivePage {
     feed: Feed,
     /// The command whose load is shown.
     command: &'static str,
-    address: SocketAddr,
-    token: Token,
-    guesses: Mutex<Guesses>,
-    clock: MonotonicClock,
-    write_time: Duration,
-    open: Mutex<Open>,
+    watchers: Mutex<usize>,
     one_left: Condvar,
-}
-
-/// Connections, and how many of them are watchers.
-#[derive(Debug, Default)]
-struct Open {
-    connections: usize,
-    watchers: usize,
 }
 
 impl Server {
@@ -92,168 +54,78 @@ impl Server {
         feed: Feed,
         write_time: Duration,
     ) -> io::Result<Self> {
-        let listener = TcpListener::bind(listen)?;
-        let served = Arc::new(Served {
-            feed,
-            command,
-            address: listener.local_addr()?,
-            token: Token::new()?,
-            guesses: Mutex::default(),
-            clock: MonotonicClock::start(),
-            write_time,
-            open: Mutex::default(),
-            one_left: Condvar::new(),
-        });
-        let shared = served.clone();
-        thread::Builder::new().name("web".to_owned()).spawn(move || accept(&listener, &shared))?;
-        Ok(Self(served))
+        let page = LivePage { feed, command, watchers: Mutex::default(), one_left: Condvar::new() };
+        crate::web::Server::start(listen, page, write_time).map(Self)
     }
 
     /// What is shown.
     pub fn feed(&self) -> Feed {
-        self.0.feed.clone()
+        self.0.site().feed.clone()
     }
 
     /// The URL for a browser on this machine, with the token.
     pub fn url(&self) -> String {
-        let mut address = self.0.address;
-        if address.ip().is_unspecified() {
-            address.set_ip(match address.ip() {
-                IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
-                IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
-            });
-        }
-        format!("http://{address}/?token={}", self.0.token.text())
+        self.0.url()
     }
 
     /// Sends the last figures to the watchers, and waits a second for that at most.
     pub fn close(&self) {
-        self.0.feed.close();
-        let waits = |open: &mut Open| open.watchers > 0;
+        let page = self.0.site();
+        page.feed.close();
+        let waits = |watchers: &mut usize| *watchers > 0;
         // Whether all of them are gone or not, the program ends now.
-        drop(self.0.one_left.wait_timeout_while(self.0.lock(), CLOSE_TIME, waits));
+        drop(page.one_left.wait_timeout_while(page.lock(), CLOSE_TIME, waits));
     }
 }
 
-/// Takes connections for as long as the process lives.
-fn accept(listener: &TcpListener, served: &Arc<Served>) {
-    for stream in listener.incoming() {
-        let Ok(stream) = stream else {
-            // Out of descriptors, for example: the next attempt can work.
-            thread::sleep(Duration::from_millis(100));
-            continue;
-        };
-        let Some(place) = Place::take(served) else { continue };
-        let thread = thread::Builder::new().name("web-connection".to_owned()).stack_size(STACK);
-        // Without a thread the connection closes; a browser tries again.
-        let _ = thread.spawn(move || converse(&stream, &place.0));
-    }
-}
-
-/// A place among the connections; free again when this is dropped.
-struct Place(Arc<Served>);
-
-impl Place {
-    fn take(served: &Arc<Served>) -> Option<Self> {
-        let mut open = served.lock();
-        if open.connections >= CONNECTIONS_MAX {
-            return None;
+impl Site for LivePage {
+    fn respond(&self, request: &Request, pass: &Pass, stream: &TcpStream) -> io::Result<()> {
+        if request.path == "/api/events" && !request.is_head {
+            return self.watch(stream);
         }
-        open.connections += 1;
-        Some(Self(served.clone()))
+        files::answer(request, pass, || self.state()).write(stream, request.is_head)
     }
 }
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.lock().connections -= 1;
+impl LivePage {
+    fn lock(&self) -> std::sync::MutexGuard<'_, usize> {
+        // A counter cannot be half changed.
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state(&self) -> String {
+        state::of(&self.feed.read(), self.command, 0, self.feed.now()).to_string()
+    }
+
+    fn watch(&self, stream: &TcpStream) -> io::Result<()> {
+        match Watcher::take(self) {
+            Ok(_place) => {
+                rustix::net::sockopt::set_socket_send_buffer_size(stream, SEND_BUFFER)?;
+                stream::send(stream, &self.feed, self.command)
+            }
+            Err(refusal) => Answer::refusal(refusal).write(stream, false),
+        }
     }
 }
 
 /// A place among the watchers.
-struct Watcher<'a>(&'a Served);
+struct Watcher<'a>(&'a LivePage);
 
 impl<'a> Watcher<'a> {
-    fn take(served: &'a Served) -> Result<Self, Refusal> {
-        let mut open = served.lock();
-        if open.watchers >= WATCHERS_MAX {
+    fn take(page: &'a LivePage) -> Result<Self, Refusal> {
+        let mut watchers = page.lock();
+        if *watchers >= WATCHERS_MAX {
             return Err(Refusal::Full);
         }
-        open.watchers += 1;
-        Ok(Self(served))
+        *watchers += 1;
+        Ok(Self(page))
     }
 }
 
 impl Drop for Watcher<'_> {
     fn drop(&mut self) {
-        self.0.lock().watchers -= 1;
+        *self.0.lock() -= 1;
         self.0.one_left.notify_all();
-    }
-}
-
-impl Served {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
-        // Counters cannot be half changed.
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether the request can be answered: its host, its origin, its method, its token, in this order.
-    fn admit(&self, request: &Request, local: SocketAddr) -> Result<(), Refusal> {
-        guard::check(request, local)?;
-        if guard::has_token(request, &self.token, self.address.port()) {
-            return Ok(());
-        }
-        let mut guesses = self.guesses.lock().unwrap_or_else(PoisonError::into_inner);
-        Err(guesses.refuse(self.clock.now()))
-    }
-
-    fn state(&self) -> String {
-        let state = state::of(&self.feed.read(), self.command, 0, self.feed.now());
-        state.to_string()
-    }
-}
-
-/// Answers the one request of a connection. Errors of the connection mean that the browser is gone.
-fn converse(stream: &TcpStream, served: &Served) {
-    let _ = stream.set_nodelay(true);
-    let _ = stream.set_write_timeout(Some(served.write_time));
-    let Ok(local) = stream.local_addr() else { return };
-    let request = request::read(stream, REQUEST_TIME);
-    let _ = match request.and_then(|request| served.admit(&request, local).map(|()| request)) {
-        Ok(request) if request.path == "/api/events" && !request.is_head => watch(stream, served),
-        Ok(request) => {
-            let answer = answer::of(&request, &served.token, served.address.port(), || served.state());
-            answer.write(stream, request.is_head)
-        }
-        Err(Refusal::Closed) => Ok(()),
-        Err(refusal) => Answer::refusal(refusal).write(stream, false),
-    };
-    leave(stream);
-}
-
-fn watch(stream: &TcpStream, served: &Served) -> io::Result<()> {
-    match Watcher::take(served) {
-        Ok(_place) => {
-            rustix::net::sockopt::set_socket_send_buffer_size(stream, SEND_BUFFER)?;
-            stream::send(stream, &served.feed, served.command)
-        }
-        Err(refusal) => Answer::refusal(refusal).write(stream, false),
-    }
-}
-
-/// Closes the connection so that the answer arrives: a socket with unread bytes would be reset.
-fn leave(mut stream: &TcpStream) {
-    const MOST: usize = 64;
-    let mut rest = [0; 1_024];
-    if stream.shutdown(Shutdown::Write).is_err()
-        || stream.set_read_timeout(Some(Duration::from_millis(100))).is_err()
-    {
-        return;
-    }
-    for _ in 0..MOST {
-        if !matches!(stream.read(&mut rest), Ok(1..)) {
-            return;
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where the live page is served.
+//! Where pages are served: the live page, and those of `knee serve`.
 //!
 //! Does not open a socket.
 
@@ -13,7 +13,15 @@ use crate::problem::Problem;
 ///
 /// When the address cannot be read.
 pub fn address(flags: &WebFlags) -> Result<Option<SocketAddr>, Problem> {
-    let Some(text) = flags.address.as_deref() else { return Ok(None) };
+    flags.address.as_deref().map(|text| listen("--web", text)).transpose()
+}
+
+/// The address that `flag` gives. Without one it is a free port of 127.0.0.1.
+///
+/// # Errors
+///
+/// When the address cannot be read.
+pub fn listen(flag: &str, text: &str) -> Result<SocketAddr, Problem> {
     let loopback = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let port = text.strip_prefix("localhost:").or_else(|| text.strip_prefix(':')).unwrap_or(text);
     let address = match text {
@@ -25,10 +33,12 @@ pub fn address(flags: &WebFlags) -> Result<Option<SocketAddr>, Problem> {
             .or_else(|_| text.parse::<IpAddr>().map(|address| SocketAddr::new(address, 0)))
             .ok(),
     };
-    address.map(Some).ok_or_else(|| {
+    address.ok_or_else(|| {
         Problem::new(
-            format!("`--web`: `{text}` is not an address"),
-            "write `--web` alone for a free port of 127.0.0.1, or `--web=127.0.0.1:8089`",
+            format!("`{flag}`: `{text}` is not an address"),
+            format!(
+                "write an address with a port, such as `{flag}=127.0.0.1:8089`, or nothing for a free port"
+            ),
         )
     })
 }

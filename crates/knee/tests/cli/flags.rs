@@ -100,7 +100,8 @@ fn redirects_are_followed_as_far_as_asked_for() {
 #[test]
 fn connections_are_kept_unless_that_is_disabled() {
     let (home, server) = (Home::new(), Server::start());
-    load(&server, &home, "-n 30 -c 3 URL/");
+    // Slow, so that each connection is needed.
+    load(&server, &home, "-n 30 -c 3 URL/slow");
     assert_eq!((server.count(), server.connections()), (30, 3));
     let server = Server::start();
     let (seen, run) = load(&server, &home, "-n 30 -c 3 --disable-keepalive URL/");
@@ -113,11 +114,12 @@ fn connections_are_kept_unless_that_is_disabled() {
 fn a_unix_socket_takes_all_connections() {
     let home = Home::new();
     let server = Server::start_unix(&home.path("socket"));
-    let finished = home.knee("-n 20 -c 2 --unix-socket socket http://service.test/path").run();
+    // Slow, so that each connection is needed.
+    let finished = home.knee("-n 20 -c 2 --unix-socket socket http://service.test/slow").run();
     finished.ended_as_it_says(&home);
     assert_eq!((server.count(), server.connections()), (20, 2));
     let seen = server.seen();
-    assert_eq!((seen[0].path.as_str(), seen[0].header("host")), ("/path", Some("service.test")));
+    assert_eq!((seen[0].path.as_str(), seen[0].header("host")), ("/slow", Some("service.test")));
 }
 
 #[test]

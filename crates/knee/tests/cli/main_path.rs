@@ -10,7 +10,8 @@ const SCHEMA: &str = include_str!("../../../../docs/reference/result.schema.json
 #[test]
 fn two_hundred_requests_are_two_hundred_requests() {
     let (home, server) = (Home::new(), Server::start());
-    let finished = home.knee("-n 200 -c 50").arg(server.url("/")).run();
+    // Slow, so that each connection is needed.
+    let finished = home.knee("-n 200 -c 50").arg(server.url("/slow")).run();
     assert_eq!(server.count(), 200);
     assert_eq!(server.connections(), 50);
     let run = finished.ended_as_it_says(&home);

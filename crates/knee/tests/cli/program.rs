@@ -209,6 +209,17 @@ impl Running {
     }
 }
 
+impl Drop for Running {
+    /// A process that a test has not waited for ends with the test.
+    fn drop(&mut self) {
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            // It can have ended just now.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
 /// What came out of a process.
 #[derive(Debug)]
 pub struct Finished {

@@ -11,14 +11,14 @@ use crate::program::{Home, Running};
 use crate::server::Server;
 
 /// The page of a process.
-struct Page {
-    address: SocketAddr,
-    token: String,
+pub struct Page {
+    pub address: SocketAddr,
+    pub token: String,
 }
 
 impl Page {
     /// The page whose URL is in `line`.
-    fn of(line: &str) -> Self {
+    pub fn of(line: &str) -> Self {
         let url = line.strip_prefix("page: http://").unwrap_or_else(|| panic!("{line}"));
         let (address, token) = url.split_once("/?token=").unwrap();
         Self { address: address.parse().unwrap(), token: token.to_owned() }
@@ -34,14 +34,14 @@ impl Page {
     }
 
     /// The whole response to `text`.
-    fn answer(&self, text: &str) -> String {
+    pub fn answer(&self, text: &str) -> String {
         let mut answer = Vec::new();
         let _ = self.send(text).read_to_end(&mut answer);
         String::from_utf8(answer).unwrap()
     }
 
     /// A request with the token as a browser sends it, and more headers.
-    fn request(&self, target: &str, more: &str) -> String {
+    pub fn request(&self, target: &str, more: &str) -> String {
         let Self { address, token } = self;
         let port = address.port();
         format!("GET {target} HTTP/1.1\r\nhost: {address}\r\ncookie: knee-{port}={token}\r\n{more}\r\n")
@@ -202,7 +202,7 @@ fn an_address_that_cannot_be_served_is_reported_before_the_load() {
     );
     home.knee("--web=nowhere").arg(server.url("/")).run().refused(
         "`--web`: `nowhere` is not an address",
-        "write `--web` alone for a free port of 127.0.0.1, or `--web=127.0.0.1:8089`",
+        "write an address with a port, such as `--web=127.0.0.1:8089`, or nothing for a free port",
     );
     assert_eq!(server.count(), 0);
 }

@@ -12,7 +12,7 @@ use knee_core::clock::MonotonicClock;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::super::channel::Channel;
-use super::super::failure::Failure;
+use super::super::failure::{Failure, Operation};
 use super::super::tls::SessionState;
 use super::tap::Tap;
 
@@ -110,7 +110,9 @@ impl Io {
         if count == 0 {
             self.shared.is_ended.set(true);
             // The reason why nothing could be written says more than the end.
-            return Poll::Ready(self.write_error.take().map_or(Ok(()), Err));
+            let Some(error) = self.write_error.take() else { return Poll::Ready(Ok(())) };
+            self.shared.keep_reason(&Failure::exchanging(&error, Operation::Write));
+            return Poll::Ready(Err(error));
         }
         let mut plain = std::mem::take(&mut self.plain);
         let start = plain.len();

@@ -30,7 +30,7 @@ pub fn of(error: &h2::Error, shared: &Shared, has_begun: bool, is_reused: bool) 
     }
     match error.get_io() {
         // The library's own errors for a stream of bytes that ended, also within a frame.
-        Some(error) if error.raw_os_error().is_none() && (shared.is_ended.get() || is_end(error.kind())) => {
+        Some(error) if error.raw_os_error().is_none() && is_end(error.kind(), shared.is_ended.get()) => {
             hung_up(if has_begun { Fault::ShortBody } else { Fault::ClosedEarly }.into())
         }
         Some(error) => hung_up(Failure::exchanging(error, Operation::Read)),
@@ -38,8 +38,10 @@ pub fn of(error: &h2::Error, shared: &Shared, has_begun: bool, is_reused: bool) 
     }
 }
 
-const fn is_end(kind: io::ErrorKind) -> bool {
-    matches!(kind, io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::NotConnected)
+/// Whether an error of the library means an end. For an end within a frame it has no kind of its own.
+const fn is_end(kind: io::ErrorKind, is_ended: bool) -> bool {
+    use io::ErrorKind::{BrokenPipe, NotConnected, Other, UnexpectedEof};
+    matches!(kind, UnexpectedEof | BrokenPipe | NotConnected) || (is_ended && matches!(kind, Other))
 }
 
 fn by_reason(error: &h2::Error, code: u32) -> (Failure, Unprocessed) {

@@ -120,6 +120,9 @@ fn possible_faults(conditions: &Conditions) -> BTreeSet<Fault> {
     possible.extend(conditions.behaviours.iter().flat_map(|behaviour| behaviour.faults()));
     // Before a client knows how many requests a server takes at a time, it can send too many.
     possible.extend(conditions.is_http2.then_some(Fault::H2Refused));
+    // The end of a connection cuts the other answers on it.
+    let cuts_others = conditions.is_http2 && conditions.behaviours.contains(&Behaviour::ClosesBefore);
+    possible.extend(cuts_others.then_some(Fault::ShortBody));
     possible.extend(conditions.refuses.as_ref().map(|_| Fault::Refused));
     possible
 }
@@ -133,6 +136,12 @@ fn both(outcomes: &Outcomes) -> Tally {
 #[test]
 fn the_laws_hold_over_thousands_of_random_networks() {
     with_seeds(RUNS, one_network);
+}
+
+#[test]
+fn a_connection_that_fails_after_its_time_limit_is_a_timeout() {
+    // A run in which a refusal arrives between the limit and the check that notices it.
+    one_network(34_949);
 }
 
 fn one_network(seed: u64) {
@@ -227,6 +236,12 @@ fn check_times(plan: &Plan, conditions: &Conditions, all: &EndpointTally) {
             );
         }
     }
+}
+
+#[test]
+fn a_request_that_is_sent_again_has_the_time_limit_of_its_first_send() {
+    // A run in which a refused stream is sent again after its first bytes waited for room on the connection.
+    one_network(693);
 }
 
 #[test]

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use knee_core::unit::Nanos;
 
-use super::protection::PROTECTION;
 use super::state;
 use crate::live::feed::Feed;
 use crate::live::fold::Fold;
+use crate::web::{COMMON, Policy};
 
 /// The type of the stream.
 pub const KIND: &str = "text/event-stream";
@@ -63,7 +63,8 @@ impl Place {
 ///
 /// When the watcher is gone or has not read for a while.
 pub fn send(mut out: impl Write, feed: &Feed, command: &str) -> io::Result<()> {
-    write!(out, "HTTP/1.1 200 OK\r\ncontent-type: {KIND}\r\n{PROTECTION}\r\n")?;
+    let policy = Policy::OwnFiles.header();
+    write!(out, "HTTP/1.1 200 OK\r\ncontent-type: {KIND}\r\n{policy}{COMMON}\r\n")?;
     let mut place = Place::default();
     loop {
         feed.mention_watcher();

@@ -1,6 +1,9 @@
 //! The server as a browser meets it, over real connections: watchers that do not read, and too many of them.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
+use std::thread;
+
+use knee_core::clock::MonotonicClock;
 
 use super::*;
 use crate::live::term::synthetic;
@@ -17,13 +20,7 @@ fn server(write_time: Duration) -> Server {
 }
 
 fn ask(server: &Server, target: &str) -> TcpStream {
-    let address = server.0.address;
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(LIMIT)).unwrap();
-    let token = server.0.token.text();
-    write!(stream, "GET {target} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\r\n")
-        .unwrap();
-    stream
+    server.0.ask(target, LIMIT)
 }
 
 fn first_line(stream: TcpStream) -> String {
@@ -33,7 +30,7 @@ fn first_line(stream: TcpStream) -> String {
 /// Waits until `count` watchers are there.
 fn wait_for(server: &Server, count: usize) {
     let clock = MonotonicClock::start();
-    while server.0.lock().watchers != count {
+    while *server.0.site().lock() != count {
         assert!(clock.now() < knee_core::unit::Nanos::from(LIMIT), "never {count} watchers");
         thread::sleep(Duration::from_millis(5));
     }
@@ -48,7 +45,7 @@ fn a_watcher_that_never_reads_is_dropped_and_nothing_waits_for_it() {
     // More than both ends of the connection hold.
     let line = "x".repeat(100_000);
     let clock = MonotonicClock::start();
-    while server.0.lock().watchers > 0 {
+    while *server.0.site().lock() > 0 {
         assert!(clock.now() < knee_core::unit::Nanos::from(LIMIT), "it is never dropped");
         feed.note(&line);
         thread::sleep(Duration::from_millis(20));
@@ -67,7 +64,7 @@ fn there_is_room_for_sixteen_watchers_and_again_when_one_has_left() {
     drop(watchers.pop());
     // A watcher that is gone is noticed with the next pieces.
     let clock = MonotonicClock::start();
-    while server.0.lock().watchers == WATCHERS_MAX {
+    while *server.0.site().lock() == WATCHERS_MAX {
         assert!(clock.now() < knee_core::unit::Nanos::from(LIMIT), "its place is never free");
         server.feed().note("a line");
         thread::sleep(Duration::from_millis(20));
@@ -83,5 +80,5 @@ fn closing_sends_the_end_to_every_watcher() {
     server.close();
     let lines: Vec<String> = BufReader::new(watcher).lines().map_while(Result::ok).collect();
     assert!(lines.iter().any(|line| line == "event: ended"), "{lines:?}");
-    assert_eq!(server.0.lock().watchers, 0);
+    assert_eq!(*server.0.site().lock(), 0);
 }

@@ -1,4 +1,4 @@
-//! Which requests the live page answers: those of its own tabs, under its own name, with its token.
+//! Which requests a page answers: those of its own tabs, under its own name, with its token.
 //!
 //! Any site can send requests to this machine from a browser on it, and can give its own name an address of this
 //! machine. So a loopback address alone protects nothing. Does not read or answer requests.

@@ -1,4 +1,4 @@
-//! The secret that a URL of the live page contains.
+//! The secret that the URL of a page contains.
 //!
 //! Does not know where a request carries it; `guard` does.
 

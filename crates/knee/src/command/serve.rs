@@ -1,0 +1,149 @@
+//! `knee serve`: everything saved, in a browser: the list, the trends, each result, two runs beside each other.
+//!
+//! Changes nothing. Does not admit requests ([`crate::web`] does) and does not lay pages out (`knee_report` does).
+
+use std::io;
+use std::net::TcpStream;
+
+use knee_report::history::{self, Entry, History};
+use knee_report::html;
+use knee_report::html::served::{COMPARISON, RESULTS, RUN, SEARCH, arrival, notice, with_way_back};
+use knee_study::record_pair::RecordPair;
+use url::form_urlencoded;
+
+use super::saved::{self, Saved};
+use super::{noise, render};
+use crate::args::{Format, ServeArgs};
+use crate::catalog::Catalog;
+use crate::exit::Exit;
+use crate::problem::{Problem, reason};
+use crate::settings::web::listen;
+use crate::signals;
+use crate::stderr::say;
+use crate::store::Store;
+use crate::web::answer::{HTML, JSON};
+use crate::web::{Answer, Pass, Policy, Refusal, Request, Server, Site, WRITE_TIME};
+
+/// Runs the command, until it is interrupted.
+///
+/// # Errors
+///
+/// When nothing can be saved on this machine, or the address cannot be served.
+pub fn serve(args: &ServeArgs, narrate: fn(&str)) -> Result<Exit, Problem> {
+    let address = listen("--listen", &args.listen)?;
+    let store = Store::of_process().ok_or_else(|| {
+        Problem::new("no folder for saved runs: neither KNEE_HOME nor HOME is set", "set HOME or KNEE_HOME")
+    })?;
+    // What is new is read before the first page is asked for.
+    let found = Catalog::of(&store, narrate)?.entries.len();
+    let server = Server::start(address, Library { store }, WRITE_TIME).map_err(|error| {
+        let what = format!("the pages cannot be served on {address}: {}", reason(&error));
+        Problem::new(what, "give another address, or leave `--listen` out for a free port")
+    })?;
+    narrate(&format!("page: {}", server.url()));
+    narrate(&format!("{found} saved; serving until interrupted"));
+    if !address.ip().is_loopback() {
+        narrate("warning: the pages are not encrypted; an SSH tunnel to a loopback address is");
+    }
+    signals::wait().map_err(|error| {
+        Problem::new(format!("signals cannot be waited for: {}", reason(&error)), "start it again")
+    })?;
+    Ok(Exit::Ok)
+}
+
+/// What is saved, as a site.
+#[derive(Debug)]
+struct Library {
+    store: Store,
+}
+
+impl Site for Library {
+    fn respond(&self, request: &Request, pass: &Pass, stream: &TcpStream) -> io::Result<()> {
+        let answer = self.answer(request).unwrap_or_else(|problem| {
+            let page = notice(&problem.what, &problem.hint);
+            Answer::ok(HTML, page).with_status("404 Not Found").under(Policy::Document)
+        });
+        let answer = if request.path == "/" { answer.with(&pass.cookie()) } else { answer };
+        answer.write(stream, request.is_head)
+    }
+}
+
+impl Library {
+    fn answer(&self, request: &Request) -> Result<Answer, Problem> {
+        let page = match request.path.as_str() {
+            "/" if request.parameter("token").is_some() => arrival(),
+            "/" => html::served_history(&self.history(&search_of(request))?, &search_of(request)),
+            "/history.json" => {
+                return Ok(Answer::ok(JSON, history::json(&self.history(&search_of(request))?)));
+            }
+            path if path == COMPARISON => with_way_back(&self.comparison(request)?),
+            path => match path.strip_prefix(RESULTS) {
+                Some(encoded) => with_way_back(&self.result(&decoded(encoded))?),
+                None => return Ok(Answer::refusal(Refusal::Path)),
+            },
+        };
+        Ok(Answer::ok(HTML, page).under(Policy::Document))
+    }
+
+    /// What is meant by a search, with the trends.
+    fn history(&self, search: &str) -> Result<History, Problem> {
+        let Catalog { mut entries, skipped, .. } = Catalog::of(&self.store, say)?;
+        if !search.is_empty() {
+            entries.retain(|entry| entry.is_meant_by(search));
+        }
+        let trends = Some(history::trends(&entries));
+        Ok(History { entries, older: 0, trends, skipped })
+    }
+
+    /// The entry of this name. A name is looked up in the list and never made into a path.
+    fn entry(&self, record: &str) -> Result<Entry, Problem> {
+        let entries = Catalog::of(&self.store, say)?.entries;
+        entries.into_iter().find(|entry| entry.record == record).ok_or_else(|| {
+            Problem::new(
+                format!("nothing is saved as `{record}`"),
+                "it can have been removed; look at the list",
+            )
+        })
+    }
+
+    fn result(&self, record: &str) -> Result<String, Problem> {
+        let path = self.store.find(&self.entry(record)?.record)?;
+        match saved::open(&path, silent)? {
+            Saved::Run(run, _) => Ok(render(&run, Format::Html, false, None)),
+            Saved::Result(kept) => {
+                let what = format!("`{record}` was saved without a page");
+                let hint = "print it with `knee report`, or make it again with this version of knee";
+                kept.printed.page.ok_or_else(|| Problem::new(what, hint))
+            }
+        }
+    }
+
+    /// Two runs beside each other, the older one first.
+    fn comparison(&self, request: &Request) -> Result<String, Problem> {
+        let pairs = form_urlencoded::parse(request.query.as_bytes());
+        let chosen: Vec<String> =
+            pairs.filter(|(name, _)| name == RUN).map(|(_, run)| decoded(&run)).collect();
+        let [one, other] = &chosen[..] else {
+            let what = format!("{} runs are chosen, and a comparison is of two", chosen.len());
+            return Err(Problem::new(what, "go back and choose two"));
+        };
+        let mut entries = [self.entry(one)?, self.entry(other)?];
+        entries.sort_by_key(|entry| entry.at);
+        let [a, b] = entries.map(|entry| entry.record);
+        let run = |record: &str| saved::open_run(&self.store.find(record)?, silent);
+        let noise = noise::of_this_machine(silent);
+        Ok(html::record_pair(&RecordPair::of((&run(&a)?, &a), (&run(&b)?, &b), noise)))
+    }
+}
+
+/// A page has no place for notes about files.
+const fn silent(_: &str) {}
+
+fn search_of(request: &Request) -> String {
+    let mut pairs = form_urlencoded::parse(request.query.as_bytes());
+    pairs.find(|(name, _)| name == SEARCH).map_or(String::new(), |(_, text)| text.trim().to_owned())
+}
+
+fn decoded(encoded: &str) -> String {
+    percent_encoding::percent_decode_str(encoded).decode_utf8_lossy().into_owned()
+}
