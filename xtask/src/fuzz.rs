@@ -76,6 +76,7 @@ impl std::fmt::Display for Outcome {
 
 /// Runs a target until it has used its CPU time. Fails if the target found something.
 fn fuzz(root: &Path, target: &str, minutes: f64) -> Result<Outcome> {
+    build(root, target)?;
     let mut outcome = Outcome::default();
     let mut grown_at = 0.0;
     while outcome.minutes < minutes {
@@ -95,6 +96,18 @@ fn fuzz(root: &Path, target: &str, minutes: f64) -> Result<Outcome> {
     Ok(outcome)
 }
 
+/// Builds a target, so that its compilation does not count as fuzzing.
+fn build(root: &Path, target: &str) -> Result<()> {
+    let mut command = Command::new("cargo");
+    let built = command.current_dir(root).args(["+nightly", "fuzz", "build", target]).status();
+    let is_built = built.context("cannot start cargo")?.success();
+    ensure!(
+        is_built,
+        "{target} cannot be built: fuzzing needs a nightly compiler and `cargo install cargo-fuzz`"
+    );
+    Ok(())
+}
+
 /// CPU time of the children of this process that have ended.
 fn cpu_minutes() -> Result<f64> {
     let used = getrusage(UsageWho::RUSAGE_CHILDREN)?;
@@ -107,11 +120,8 @@ fn turn(root: &Path, target: &str, seconds: u64) -> Result<Outcome> {
     command.current_dir(root).args(["+nightly", "fuzz", "run", target, "--"]);
     command.args(["-max_len=65536", "-timeout=20", "-rss_limit_mb=4096", "-print_final_stats=1"]);
     command.arg(format!("-max_total_time={seconds}"));
-    let mut child = command
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .context("cannot start cargo; fuzzing needs a nightly compiler and `cargo install cargo-fuzz`")?;
+    let mut child =
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().context("cannot start cargo")?;
     let errors = child.stderr.take().context("the output of cargo is not there")?;
     let (mut outcome, mut begun, mut grown) = (Outcome::default(), None, Duration::ZERO);
     let mut last_lines = Vec::new();
@@ -132,7 +142,7 @@ fn turn(root: &Path, target: &str, seconds: u64) -> Result<Outcome> {
         last_lines.push(line);
     }
     if !child.wait()?.success() {
-        bail!("{target} found something, or did not run:\n{}", last_lines.join("\n"));
+        bail!("{target} found something:\n{}", last_lines.join("\n"));
     }
     let whole = begun.map_or(Duration::ZERO, |begun| begun.elapsed()).max(Duration::from_millis(1));
     outcome.last_growth = grown.as_secs_f64() / whole.as_secs_f64();

@@ -39,7 +39,7 @@ const REQUEST_TIME: Duration = Duration::from_secs(5);
 pub const WRITE_TIME: Duration = Duration::from_secs(10);
 /// Most connections at a time; further ones are closed at once.
 const CONNECTIONS_MAX: usize = 48;
-/// Memory of a connection's thread.
+/// Memory of a connection's thread, which can lay out a whole result.
 const STACK: usize = 2 << 20;
 
 /// What a server shows.
@@ -52,7 +52,7 @@ pub trait Site: Send + Sync + 'static {
     fn respond(&self, request: &Request, pass: &Pass, stream: &TcpStream) -> io::Result<()>;
 }
 
-/// What lets a tab in again.
+/// What a tab needs to be admitted again: the token, in a cookie that is named after the port.
 #[derive(Debug)]
 pub struct Pass {
     token: Token,
@@ -60,14 +60,13 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// The header by which a browser keeps it. It is of this tab's browser alone, and gone when that closes; scripts
-    /// cannot read it.
+    /// The header that sets the cookie. The browser forgets it when it closes, and scripts cannot read it.
     pub fn cookie(&self) -> String {
         let name = guard::cookie_name(self.port);
         format!("set-cookie: {name}={}; Path=/; HttpOnly; SameSite=Strict\r\n", self.token.text())
     }
 
-    /// One that opens nothing.
+    /// A pass that no server accepts.
     #[cfg(test)]
     pub fn of_no_page() -> Self {
         Self { token: Token::new().unwrap(), port: 4711 }

@@ -13,14 +13,13 @@ use ignore::WalkBuilder;
 use super::inputs_of;
 
 /// Where examples of the input of a target are: its name, a folder, the ending of the files.
-const EXAMPLES: [(&str, &str, &str); 7] = [
+const EXAMPLES: [(&str, &str, &str); 6] = [
     ("record_reader", "crates/knee-core/tests/fixtures", "knee"),
     ("study", "labs", "toml"),
     ("typescript", "compat/cases", "ts"),
-    ("json", "crates", "json"),
-    ("options", "compat", "json"),
+    ("json", "docs/reference", "json"),
     ("words", "labs", "toml"),
-    ("html", "crates/knee-js/tests", "html"),
+    ("html", "labs", "html"),
 ];
 
 /// Largest example that is taken.

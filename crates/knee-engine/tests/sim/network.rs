@@ -1,10 +1,12 @@
 //! A simulated network: the engine's own clients, over streams of bytes that arrive late, in pieces, or not at all.
 //!
-//! `stream` is one connection, `server` answers HTTP/1.1 and `server2` HTTP/2, well or badly, `laws` has what must hold.
+//! `stream` is one connection. `http1` and `http2` are its servers, and `behaviour` says how they treat requests. `laws`
+//! has what must hold.
 
+mod behaviour;
+mod http1;
+mod http2;
 mod laws;
-mod server;
-mod server2;
 mod stream;
 
 use std::cell::{Cell, RefCell};
@@ -21,7 +23,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 use crate::world::SimTimer;
-use server::{Behaviour, PATHS};
+use behaviour::{Behaviour, PATHS};
 use stream::{End, pair};
 
 /// How the network and its server are.
@@ -43,8 +45,9 @@ pub struct Conditions {
     pub vanishes: Option<Range<Nanos>>,
     /// Longest time that the server takes for an answer.
     pub serves_in: Nanos,
-    /// What the server does with requests besides answering them well; one of them in `rarity` requests.
+    /// How the server treats some requests.
     pub behaviours: Vec<Behaviour>,
+    /// One request in so many is treated so.
     pub rarity: u32,
     /// Whether it speaks HTTP/2.
     pub is_http2: bool,
@@ -95,9 +98,9 @@ impl SimNetwork {
         let (near, far) = pair(&self.timer, &self.conditions, seed);
         let (timer, conditions, counted) = (self.timer.clone(), self.conditions.clone(), counted.clone());
         if conditions.is_http2 {
-            tokio::task::spawn_local(server2::serve(far, timer, conditions, counted.clone(), seed));
+            tokio::task::spawn_local(http2::serve(far, timer, conditions, counted.clone(), seed));
         } else {
-            tokio::task::spawn_local(server::serve(far, timer, conditions, counted.clone(), seed));
+            tokio::task::spawn_local(http1::serve(far, timer, conditions, counted.clone(), seed));
         }
         near.counting(self.counted.sent.clone(), self.counted.read.clone())
     }

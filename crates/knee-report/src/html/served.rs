@@ -1,4 +1,5 @@
-//! What pages have that a server on this machine shows: links to results, a search, a choice of two runs, a way back.
+//! The parts of pages that only a server on this machine has: links to results, a search, a choice of two runs, a way
+//! back.
 //!
 //! Does not serve and does not look anything up. Forms need no script.
 
@@ -73,7 +74,7 @@ pub fn with_way_back(page: &str) -> String {
     }
 }
 
-/// A page that says why there is nothing else.
+/// A page with an error and its hint.
 pub fn notice(says: &str, hint: &str) -> String {
     let page = html! {
         (DOCTYPE)
@@ -93,7 +94,7 @@ pub fn notice(says: &str, hint: &str) -> String {
     with_way_back(&(page.into_string() + "\n"))
 }
 
-/// A page that leads on to `/` by itself: so that a secret in the address does not stay there.
+/// A page that leads on to `/` by itself, so that a token in the address does not stay there.
 pub fn arrival() -> String {
     let page = html! {
         (DOCTYPE)

@@ -4,6 +4,7 @@
 
 use std::io;
 use std::net::TcpStream;
+use std::sync::{Mutex, PoisonError};
 
 use knee_report::history::{self, Entry, History};
 use knee_report::html;
@@ -36,10 +37,11 @@ pub fn serve(args: &ServeArgs, narrate: fn(&str)) -> Result<Exit, Problem> {
     })?;
     // What is new is read before the first page is asked for.
     let found = Catalog::of(&store, narrate)?.entries.len();
-    let server = Server::start(address, Library { store }, WRITE_TIME).map_err(|error| {
-        let what = format!("the pages cannot be served on {address}: {}", reason(&error));
-        Problem::new(what, "give another address, or leave `--listen` out for a free port")
-    })?;
+    let server =
+        Server::start(address, Library { store, list: Mutex::new(()) }, WRITE_TIME).map_err(|error| {
+            let what = format!("the pages cannot be served on {address}: {}", reason(&error));
+            Problem::new(what, "give another address, or leave `--listen` out for a free port")
+        })?;
     narrate(&format!("page: {}", server.url()));
     narrate(&format!("{found} saved; serving until interrupted"));
     if !address.ip().is_loopback() {
@@ -55,6 +57,8 @@ pub fn serve(args: &ServeArgs, narrate: fn(&str)) -> Result<Exit, Problem> {
 #[derive(Debug)]
 struct Library {
     store: Store,
+    /// Held while the list is read: reading it can write it anew.
+    list: Mutex<()>,
 }
 
 impl Site for Library {
@@ -85,9 +89,15 @@ impl Library {
         Ok(Answer::ok(HTML, page).under(Policy::Document))
     }
 
+    fn catalog(&self) -> Result<Catalog, Problem> {
+        // The list is written in one step: a panic leaves nothing half done.
+        let _reading = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        Catalog::of(&self.store, say)
+    }
+
     /// What is meant by a search, with the trends.
     fn history(&self, search: &str) -> Result<History, Problem> {
-        let Catalog { mut entries, skipped, .. } = Catalog::of(&self.store, say)?;
+        let Catalog { mut entries, skipped, .. } = self.catalog()?;
         if !search.is_empty() {
             entries.retain(|entry| entry.is_meant_by(search));
         }
@@ -95,19 +105,8 @@ impl Library {
         Ok(History { entries, older: 0, trends, skipped })
     }
 
-    /// The entry of this name. A name is looked up in the list and never made into a path.
-    fn entry(&self, record: &str) -> Result<Entry, Problem> {
-        let entries = Catalog::of(&self.store, say)?.entries;
-        entries.into_iter().find(|entry| entry.record == record).ok_or_else(|| {
-            Problem::new(
-                format!("nothing is saved as `{record}`"),
-                "it can have been removed; look at the list",
-            )
-        })
-    }
-
     fn result(&self, record: &str) -> Result<String, Problem> {
-        let path = self.store.find(&self.entry(record)?.record)?;
+        let path = self.store.find(&entry(&self.catalog()?.entries, record)?.record)?;
         match saved::open(&path, silent)? {
             Saved::Run(run, _) => Ok(render(&run, Format::Html, false, None)),
             Saved::Result(kept) => {
@@ -127,13 +126,21 @@ impl Library {
             let what = format!("{} runs are chosen, and a comparison is of two", chosen.len());
             return Err(Problem::new(what, "go back and choose two"));
         };
-        let mut entries = [self.entry(one)?, self.entry(other)?];
-        entries.sort_by_key(|entry| entry.at);
-        let [a, b] = entries.map(|entry| entry.record);
+        let entries = self.catalog()?.entries;
+        let mut pair = [entry(&entries, one)?, entry(&entries, other)?];
+        pair.sort_by_key(|entry| entry.at);
+        let [a, b] = pair.map(|entry| entry.record.as_str());
         let run = |record: &str| saved::open_run(&self.store.find(record)?, silent);
         let noise = noise::of_this_machine(silent);
-        Ok(html::record_pair(&RecordPair::of((&run(&a)?, &a), (&run(&b)?, &b), noise)))
+        Ok(html::record_pair(&RecordPair::of((&run(a)?, a), (&run(b)?, b), noise)))
     }
+}
+
+/// The entry of this name. A name is looked up in the list and never made into a path.
+fn entry<'e>(entries: &'e [Entry], record: &str) -> Result<&'e Entry, Problem> {
+    entries.iter().find(|entry| entry.record == record).ok_or_else(|| {
+        Problem::new(format!("nothing is saved as `{record}`"), "it can have been removed; look at the list")
+    })
 }
 
 /// A page has no place for notes about files.

@@ -1,4 +1,4 @@
-//! A response of a page, with the headers that protect it.
+//! A response of a page, with its content type and the headers that protect it.
 //!
 //! Does not decide whether a request is answered, and does not stream.
 
@@ -8,10 +8,13 @@ use std::io::{self, Write};
 use super::protection::{COMMON, Policy};
 use super::refusal::Refusal;
 
-/// The types of what is served.
+/// A document.
 pub const HTML: &str = "text/html; charset=utf-8";
+/// A style sheet.
 pub const CSS: &str = "text/css; charset=utf-8";
+/// A script.
 pub const SCRIPT: &str = "text/javascript; charset=utf-8";
+/// Data.
 pub const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
 

@@ -144,14 +144,7 @@ fn an_address_that_cannot_be_served_is_an_error_with_a_hint() {
 #[cfg_attr(not(feature = "browser-tests"), ignore = "needs chromium: --features browser-tests")]
 fn a_browser_that_opens_the_url_is_at_the_list_and_the_token_is_gone_from_its_address() {
     let (_home, running, page) = served(&["checkout"]);
-    let profile = tempfile::tempdir().unwrap();
-    let shown = std::process::Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(format!("http://{}/?token={}", page.address, page.token))
-        .output()
-        .unwrap();
-    let dom = String::from_utf8(shown.stdout).unwrap();
+    let dom = page.in_a_browser();
     assert_eq!(results(&dom).len(), 1, "{dom}");
     assert!(!dom.contains(&page.token), "{dom}");
     running.send(Signal::TERM);

@@ -54,6 +54,18 @@ impl Page {
         serde_json::from_str(body).unwrap()
     }
 
+    /// The elements that a browser has some seconds after it opened the URL.
+    pub fn in_a_browser(&self) -> String {
+        let profile = tempfile::tempdir().unwrap();
+        let shown = std::process::Command::new("chromium")
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom"])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg(format!("http://{}/?token={}", self.address, self.token))
+            .output()
+            .unwrap();
+        String::from_utf8(shown.stdout).unwrap()
+    }
+
     /// Everything that a watcher gets until the command ends: names of events with their data.
     fn watch(&self) -> Vec<(String, Value)> {
         let lines = BufReader::new(self.send(&self.request("/api/events", ""))).lines();
@@ -212,15 +224,8 @@ fn an_address_that_cannot_be_served_is_reported_before_the_load() {
 fn a_browser_shows_the_answer_and_keeps_it_when_the_run_has_ended() {
     let (home, server) = (Home::new(), Server::start());
     let (running, page) = started(&home, "-q 200 -z 4s -c 4 --web", &server.url("/"));
-    let profile = tempfile::tempdir().unwrap();
-    let shown = std::process::Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(format!("http://{}/?token={}", page.address, page.token))
-        .output()
-        .unwrap();
+    let dom = page.in_a_browser();
     running.finish();
-    let dom = String::from_utf8(shown.stdout).unwrap();
     assert!(dom.contains("run ended; the figures stay"), "{dom}");
     assert!(dom.contains("800 requests") && dom.contains("ended after"), "{dom}");
     assert!(!dom.contains(&page.token), "the token is neither in the page nor in its address");

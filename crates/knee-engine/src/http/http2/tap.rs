@@ -64,7 +64,7 @@ impl Frame {
     }
 }
 
-/// What of a frame went by.
+/// A part of a frame that went through the channel.
 enum Passed {
     /// Its head.
     Head(Frame),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_frame_that_is_cut_only_what_went_by_counts() {
+    fn of_a_frame_that_is_cut_only_what_was_sent_counts() {
         let mut tap = Tap::new();
         tap.ask(1);
         tap.sent(&[b'x'; PREFACE as usize], Nanos(1), Nanos(2));

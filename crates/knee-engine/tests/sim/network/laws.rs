@@ -23,8 +23,8 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use url::Url;
 
-use super::server::{Behaviour, PATHS, body_of};
-use super::{Conditions, Counted, SimDialer, SimNetwork};
+use super::behaviour::{Behaviour, PATHS, body_of};
+use super::{Conditions, Counted, SimDialer, SimNetwork, http1, http2};
 use crate::harness::{Outcomes, StopSignal, closed, millis, run_users};
 use crate::laws::{check, random_plan, random_signal, with_seeds};
 use crate::world::World;
@@ -95,7 +95,7 @@ fn random_conditions(random: &mut SmallRng) -> Conditions {
         let from = millis(random.random_range(0..2_000));
         from..from + millis(random.random_range(1..1_000))
     };
-    let some: &[Behaviour] = if is_http2 { &super::server2::BEHAVIOURS } else { &Behaviour::HTTP1 };
+    let some: &[Behaviour] = if is_http2 { &http2::BEHAVIOURS } else { &http1::BEHAVIOURS };
     let is_well = random.random_range(0..4) == 0;
     let behaviours = some.iter().copied().filter(|_| !is_well && random.random_range(0..3) == 0).collect();
     Conditions {

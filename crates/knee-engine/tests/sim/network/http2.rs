@@ -1,4 +1,4 @@
-//! The server of the simulated network, over HTTP/2. Its frames are the library's; what it does with requests is not.
+//! The server of the simulated network over HTTP/2. Its frames are those of the library that the client uses too.
 
 use std::rc::Rc;
 
@@ -10,12 +10,12 @@ use knee_engine::timer::Timer;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use super::server::{Behaviour, body_of};
+use super::behaviour::{Behaviour, body_of};
 use super::stream::End;
 use super::{Conditions, Counted};
 use crate::world::SimTimer;
 
-/// What it can do with requests besides answering them well.
+/// The behaviours of this server.
 pub const BEHAVIOURS: [Behaviour; 7] = [
     Behaviour::ClosesBefore,
     Behaviour::Hangs,
