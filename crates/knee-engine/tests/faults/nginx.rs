@@ -54,6 +54,20 @@ impl Nginx {
         nginx
     }
 
+    /// Its log, once that has so many lines: nginx writes a line after it sent the response.
+    fn log(&self, lines: usize) -> String {
+        let pause = Duration::from_millis(10);
+        let mut tries = WATCHDOG.as_millis() / pause.as_millis();
+        loop {
+            let log = fs::read_to_string(self.folder.join("log")).unwrap();
+            if log.lines().count() >= lines {
+                return log;
+            }
+            tries = tries.checked_sub(1).unwrap_or_else(|| panic!("never {lines} lines: {log}"));
+            thread::sleep(pause);
+        }
+    }
+
     fn run(&self) -> Run {
         let mut drive = Drive::closed(&format!("https://{}/", self.address), REQUESTS, 3).trusting();
         drive.http2 = Some(Http2Offer::TakenByK6);
@@ -92,7 +106,7 @@ fn nginx_answers_over_the_version_that_was_agreed_and_counts_the_same() {
         let drive = Drive::closed(&format!("https://{}/", nginx.address), REQUESTS, 3).trusting();
         let run = drive.with(|settings| settings.version = version).run();
         assert_eq!(count(&run, Outcome::Ok), REQUESTS, "{:?}", faults(&run));
-        let log = fs::read_to_string(nginx.folder.join("log")).unwrap();
+        let log = nginx.log(REQUESTS as usize);
         assert_eq!(log.lines().filter(|line| *line == expected).count() as u64, REQUESTS, "{name}: {log}");
         assert_eq!(log.lines().count() as u64, REQUESTS);
     }
