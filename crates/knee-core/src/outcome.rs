@@ -94,7 +94,7 @@ impl Blame {
 macro_rules! faults {
     ($($variant:ident, $blame:ident, $name:literal, $sentence:literal;)*) => {
         /// What went wrong with a request that ended in [`Outcome::TransportError`] or
-        /// [`Outcome::Timeout`]. Closed: messages of libraries and of the kernel are kept only as
+        /// [`Outcome::Timeout`], or with a call of gRPC that ended in [`Outcome::HttpError`]. Closed: messages of libraries and of the kernel are kept only as
         /// a bounded sample of examples.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
@@ -110,6 +110,7 @@ macro_rules! faults {
             pub const fn outcome(self) -> Outcome {
                 match self {
                     Self::DnsTimeout | Self::ConnectTimeout | Self::RequestTimeout => Outcome::Timeout,
+                    Self::GrpcStatus => Outcome::HttpError,
                     _ => Outcome::TransportError,
                 }
             }
@@ -150,6 +151,7 @@ faults! {
     TlsCertificate, Network, "tls_certificate", "the server's certificate was not accepted";
     TlsHandshake, Network, "tls_handshake", "the TLS handshake failed";
     TlsBroken, Network, "tls_broken", "the TLS stream broke after the handshake";
+    ProxyRefused, Network, "proxy_refused", "the proxy did not connect to the server";
     NetworkOther, Network, "network_other", "the network failed in another way";
     MalformedHead, Protocol, "malformed_head", "the response does not begin as HTTP/1.1 requires";
     MalformedHeader, Protocol, "malformed_header", "a header line of the response is malformed";
@@ -175,6 +177,7 @@ faults! {
     H2Goaway, Server, "h2_goaway", "the server takes no more requests on its HTTP/2 connection, the second time too";
     H2Refused, Server, "h2_refused", "the server refused the HTTP/2 stream, the second time too";
     H2Reset, Server, "h2_reset", "the server reset the HTTP/2 stream";
+    GrpcStatus, Server, "grpc_status", "the service answered with a status of gRPC other than OK";
     RequestTimeout, Server, "request_timeout", "no complete response within the time limit";
 }
 

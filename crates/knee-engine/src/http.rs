@@ -9,6 +9,8 @@ pub mod failure;
 pub mod pools;
 pub mod prepared;
 
+pub mod credentials;
+
 pub mod request;
 
 pub mod response;
@@ -34,6 +36,8 @@ pub mod channel;
 pub mod dial;
 
 pub mod opening;
+
+pub mod proxy;
 
 pub mod http1;
 

@@ -108,8 +108,9 @@ impl RequestSet {
         for template in templates {
             sum += template.weight;
             weights.push(sum);
-            let origin = Arc::new(Origin::of(&template.url)?);
+            let origin = Origin::of(&template.url)?;
             scope.add(&origin);
+            let origin = Arc::new(defaults.route(origin));
             let prepared = template.prepare(defaults);
             requests.push(ReadyRequest { template, origin, prepared });
         }

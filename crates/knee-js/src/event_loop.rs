@@ -1,4 +1,4 @@
-//! Timers, requests and sockets that a script does not wait for, and the functions behind them.
+//! Timers, requests, sockets and streams that a script does not wait for, and the functions behind them.
 //!
 //! Keeps the callbacks and their times; the script's stack calls them between two jobs of the runtime. Does not wait;
 //! reports the time until which nothing is due.
@@ -69,15 +69,15 @@ pub struct Promised {
     pub memory: Charge,
 }
 
-/// A socket that the script has opened.
+/// A socket or a stream that the script has opened, or a call that it has begun.
 pub struct Listener {
-    /// What stands for its handlers; `None` if the script waits for the socket.
+    /// What stands for its handlers; `None` if the script waits for it.
     pub deliver: Option<Kept>,
-    /// The memory of the socket.
+    /// The memory that it takes.
     pub memory: Charge,
 }
 
-/// Timers, open promises and sockets of one VU.
+/// Timers, open promises, sockets and streams of one VU.
 #[derive(Default)]
 pub struct EventLoop {
     timers: RefCell<Timers>,
@@ -129,29 +129,29 @@ impl EventLoop {
         self.promised.borrow_mut().remove(&id)
     }
 
-    /// A socket is about to be opened.
+    /// A socket or a stream is about to be opened, or a call to be begun.
     pub fn listen(&self, id: u64, listener: Listener) {
         self.listeners.borrow_mut().insert(id, listener);
     }
 
-    /// What stands for the handlers of a socket.
+    /// What stands for its handlers.
     pub fn listener(&self, id: u64) -> Option<Kept> {
         self.listeners.borrow().get(&id)?.deliver.clone()
     }
 
-    /// Whether there are sockets.
+    /// Whether there are any.
     pub fn has_listeners(&self) -> bool {
         !self.listeners.borrow().is_empty()
     }
 
-    /// A socket has ended.
+    /// It has ended.
     pub fn unlisten(&self, id: u64) {
         let listener = self.listeners.borrow_mut().remove(&id);
         drop(listener);
     }
 
-    /// The time until which nothing is due; `MAX` if only a request or a socket can change that, `None` without timers,
-    /// requests and sockets.
+    /// The time until which nothing is due; `MAX` if only the network can change that, `None` if nothing is waited
+    /// for.
     pub fn idle_until(&self) -> Option<Nanos> {
         let first = self.timers.borrow().by_time.keys().next().map(|(at, _)| *at);
         let waits = || !self.promised.borrow().is_empty() || !self.listeners.borrow().is_empty();

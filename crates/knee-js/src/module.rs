@@ -29,6 +29,8 @@ pub mod current;
 
 pub mod data;
 
+pub mod deliver;
+
 pub mod define;
 
 pub mod encoding;
@@ -42,6 +44,8 @@ pub mod factory;
 pub mod fs;
 
 pub mod global;
+
+pub mod grpc;
 
 pub mod go_error;
 
@@ -146,6 +150,7 @@ modules! {
     "k6/data" Data data::EXPORTS, data::build;
     "k6/metrics" Metrics metrics::EXPORTS, metrics::build;
     "k6/encoding" Encoding encoding::EXPORTS, encoding::build;
+    "k6/net/grpc" Grpc grpc::EXPORTS, grpc::build;
     "k6/execution" Execution execution::EXPORTS, execution::build, default execution::guarded;
     "k6/experimental/csv" Csv csv::EXPORTS, csv::build;
     "k6/experimental/fs" Fs fs::EXPORTS, fs::build;

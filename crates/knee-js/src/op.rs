@@ -2,14 +2,15 @@
 //!
 //! Plain data. A script asks with an [`Op`] and waits until the VU has a [`Reply`].
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use knee_core::unit::Nanos;
 
 use crate::runtime::thrown::Thrown;
+use knee_k6::errand::Work;
 use knee_k6::http::answer::Answer;
 use knee_k6::http::request::Request;
-use knee_k6::websocket::request::SocketRequest;
 
 /// An operation that a script asks the VU to perform.
 pub enum Op {
@@ -21,15 +22,17 @@ pub enum Op {
     FetchAll(Vec<Rc<Request>>),
     /// Send a request and go on at once; its response comes with [`Op::Await`].
     Begin(u64, Rc<Request>),
-    /// Open a socket and go on at once; what happens on it is in the VU's
-    /// [`Sockets`](knee_k6::websocket::sockets::Sockets).
-    Dial(u64, Rc<SocketRequest>),
-    /// Wait until something happened on a socket, or until a time on the run's clock.
+    /// Do other work on the network and wait until it is done.
+    Wait(Work),
+    /// Begin such work and go on at once; what comes of it is in the VU's [`Inbox`](knee_k6::inbox::Inbox).
+    Start(Work),
+    /// Wait until something happened to this number of the inbox, or until a time on the run's clock.
     Hear(u64, Nanos),
+    /// Wait until this holds, which is looked at whenever the inbox wakes its VU.
+    Until(Rc<Cell<bool>>),
     /// Wait until what was sent on a socket is with the kernel.
     Flush(u64),
-    /// Wait until a request that was begun is done, until something happened on a socket, or until a time on the run's
-    /// clock.
+    /// Wait until a request that was begun is done, until something is in the inbox, or until a time on the run's clock.
     Await(Nanos),
     /// Wait until a time on the run's clock.
     Sleep(Nanos),

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::loader::position::Maps;
@@ -14,14 +15,16 @@ use crate::loader::uses::{Imports, Named, Names};
 use crate::loader::{lock, replacement, specifier};
 use crate::runtime::bytecode::Bytecode;
 use crate::runtime::intrinsic::Needs;
+use knee_engine::http::proxy::rules::ProxyRules;
 use knee_k6::data::Elements;
+use knee_k6::grpc::descriptors::Loaded;
 use knee_k6::http::pace::Pace;
 use knee_k6::metric::Registry;
 use knee_k6::secrets::Secrets;
 
 pub mod files;
 
-use files::{Files, Reach, Script};
+use files::{FileError, Files, Reach, Script};
 
 /// Level of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +111,8 @@ pub struct HttpDefaults {
     pub user_agent: String,
     /// `rps`: how fast requests of all VUs can follow each other.
     pub pace: Option<Arc<Pace>>,
+    /// The proxies that the environment names.
+    pub proxies: Option<Arc<ProxyRules>>,
 }
 
 impl Default for HttpDefaults {
@@ -122,6 +127,7 @@ impl Default for HttpDefaults {
             fresh_connections: false,
             user_agent: concat!("knee/", env!("CARGO_PKG_VERSION")).to_owned(),
             pace: None,
+            proxies: None,
         }
     }
 }
@@ -163,13 +169,15 @@ struct Store {
     /// What each module imports by name.
     named: HashMap<String, Named>,
     arrays: HashMap<String, Arc<Elements>>,
+    /// Descriptors of gRPC by the paths and the names of their files.
+    descriptors: HashMap<(Vec<String>, Vec<String>), Loaded>,
     trouble: Option<Trouble>,
     notes: Vec<String>,
 }
 
 impl Program {
     /// A program that has not been evaluated yet.
-    pub fn new(script: impl Into<Script>, surroundings: Surroundings) -> std::io::Result<Self> {
+    pub fn new(script: impl Into<Script>, surroundings: Surroundings) -> io::Result<Self> {
         let script = script.into();
         let address = match &script {
             Script::Url { address, .. } => Some(address.clone()),
@@ -299,6 +307,52 @@ impl Program {
     /// What the script imports of a module of k6 by name; not known before all of its own modules are.
     pub fn imports_of(&self, module: &str) -> Names {
         if self.files.is_sealed() { self.lock().imports.of(module) } else { Names::All }
+    }
+
+    /// The descriptors of `.proto` files, which are looked for in `paths`, or in the folder of the script. They are
+    /// compiled once. The error is in words.
+    pub fn descriptors(&self, paths: &[String], files: &[String]) -> Result<Loaded, String> {
+        let own = [self.files.folder().display().to_string()];
+        let paths = if paths.is_empty() { &own[..] } else { paths };
+        self.loaded(paths, files, || {
+            let read = |path: &str| self.read_for(path).map(|bytes| bytes.to_vec());
+            Loaded::compile(paths, files, &read).map_err(|error| error.to_string())
+        })
+    }
+
+    /// The descriptors in a set, which are read once. The error is in words.
+    pub fn descriptor_set(&self, file: &str) -> Result<Loaded, String> {
+        let files = [file.to_owned()];
+        self.loaded(&[], &files, || {
+            let bytes = self.read_for(file).map_err(|error| format!("couldn't open protoset: {error}"))?;
+            let loaded = Loaded::from_set(&bytes);
+            loaded.map_err(|error| format!("couldn't unmarshal protoset file {file}: {error}"))
+        })
+    }
+
+    fn loaded(
+        &self,
+        paths: &[String],
+        files: &[String],
+        load: impl FnOnce() -> Result<Loaded, String>,
+    ) -> Result<Loaded, String> {
+        let key = (paths.to_vec(), files.to_vec());
+        let known = self.lock().descriptors.get(&key).cloned();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let loaded = load()?;
+        self.lock().descriptors.insert(key, loaded.clone());
+        Ok(loaded)
+    }
+
+    /// The bytes of a file that the script itself names.
+    fn read_for(&self, path: &str) -> io::Result<Arc<[u8]>> {
+        let path = self.files.resolve(&self.files.entry(), path);
+        self.files.read(&path).map(|(_, bytes)| bytes).map_err(|error| match error {
+            FileError::Io(_, error) => error,
+            other => io::Error::other(other.to_string()),
+        })
     }
 
     /// The shared array of this name, if it was made before.

@@ -19,9 +19,11 @@ use crate::program::{HttpDefaults, Program};
 use crate::runtime::fiber::Link;
 use crate::runtime::thrown::Thrown;
 use knee_k6::account::{Account, Charge};
+use knee_k6::grpc::streams::Streams;
 use knee_k6::http::cookie::Jar;
 use knee_k6::http::request::Expected;
 use knee_k6::http::targets::Targets;
+use knee_k6::inbox::Inbox;
 use knee_k6::observe::system_tags::{SystemTag, SystemTags};
 use knee_k6::observe::{Context, Nobody, Observer};
 use knee_k6::websocket::sockets::Sockets;
@@ -75,10 +77,14 @@ pub struct State {
     pub since: Cell<Option<Nanos>>,
     /// Why the script wants the whole test to end.
     pub abort: RefCell<Option<String>>,
-    /// Timers, requests and sockets that are not waited for.
+    /// Timers, requests, sockets and streams that are not waited for.
     pub events: EventLoop,
-    /// The sockets, and what happened on them.
+    /// What happened beside the script.
+    pub inbox: Rc<Inbox>,
+    /// The sockets.
     pub sockets: Sockets,
+    /// The streams of gRPC.
+    pub streams: Streams,
     /// `CommonJS` files that have run, by name; while the script is loaded.
     pub required: RefCell<Option<Persistent<Object<'static>>>>,
     /// The run as a whole.
@@ -249,6 +255,7 @@ impl State {
     pub fn new(program: Arc<Program>, link: Link<Reply, Op>, targets: Rc<Targets>) -> Self {
         let clock = MonotonicClock::start();
         let account = Account::new(program.surroundings.limits.memory);
+        let inbox = Rc::new(Inbox::default());
         Self {
             notes_memory: RefCell::new(account.empty()),
             metrics_memory: RefCell::new(account.empty()),
@@ -273,7 +280,9 @@ impl State {
             since: Cell::new(None),
             abort: RefCell::default(),
             events: EventLoop::default(),
-            sockets: Sockets::default(),
+            sockets: Sockets::new(inbox.clone()),
+            streams: Streams::default(),
+            inbox,
             required: RefCell::default(),
             execution_info: RefCell::default(),
             rejections: RefCell::default(),
@@ -371,7 +380,7 @@ impl State {
         if self.quitting.get() {
             return None;
         }
-        let is_waiting = !matches!(op, Op::Begin(..) | Op::Dial(..));
+        let is_waiting = !matches!(op, Op::Begin(..) | Op::Start(..));
         let reply = self.link.pause(op);
         if is_waiting {
             self.since.set(None);

@@ -2,9 +2,9 @@
 //!
 //! Does not decide when an iteration is due, nor how many there are.
 
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::io;
-use std::mem::take;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -23,13 +23,12 @@ use crate::runtime::fiber::Fiber;
 use crate::runtime::thrown::Thrown;
 use crate::state::State;
 use crate::world::{self, Description, StateCell};
+use knee_k6::errand::Errand;
+use knee_k6::flight::Late;
 use knee_k6::http::answer::Answer;
 use knee_k6::http::request::Request;
-use knee_k6::http::send::{Late, RequestSender};
+use knee_k6::http::send::RequestSender;
 use knee_k6::http::targets::Targets;
-use knee_k6::websocket::conversation::converse;
-use knee_k6::websocket::request::SocketRequest;
-use knee_k6::websocket::sockets::Sockets;
 
 /// Why there is no VU.
 #[derive(Debug, thiserror::Error)]
@@ -56,10 +55,10 @@ pub struct Vu {
     clients: Vec<Client>,
     /// Requests that the script does not wait for.
     begun: JoinSet<(u64, Box<Answer>, Client)>,
-    /// The tasks of sockets.
+    /// Other work on the network that the script does not wait for.
     conversations: JoinSet<()>,
     /// How late the next request is.
-    late: Late,
+    late: Rc<Cell<Late>>,
     /// Deadline of the current call.
     cut: Nanos,
 }
@@ -99,7 +98,7 @@ impl Vu {
             clients: Vec::new(),
             begun: JoinSet::new(),
             conversations: JoinSet::new(),
-            late: Late::default(),
+            late: Rc::default(),
             cut: Nanos::MAX,
         };
         Ok((vu, description))
@@ -129,7 +128,7 @@ impl Vu {
     pub async fn call(&mut self, call: Call, late: Late, cut: Nanos) -> Ended {
         let Some(sender) = self.sender.clone() else { return Ended::Cut };
         self.cut = cut;
-        self.late = late;
+        self.late.set(late);
         let mut reply = Reply::Call(call);
         let mut has_waited = false;
         loop {
@@ -138,6 +137,7 @@ impl Vu {
                     // Requests that no code waits for end with the iteration, and are accounted for as cut off.
                     self.begun.shutdown().await;
                     self.state.sockets.cut();
+                    self.state.streams.clear();
                     self.conversations.shutdown().await;
                     if !has_waited {
                         // Calls that never wait, one after the other, must not keep other VUs waiting.
@@ -146,7 +146,7 @@ impl Vu {
                     return ended;
                 }
                 Some(op) => {
-                    has_waited |= !matches!(op, Op::Begin(..) | Op::Dial(..));
+                    has_waited |= !matches!(op, Op::Begin(..) | Op::Start(..));
                     self.perform(&sender, op).await
                 }
                 None => return Ended::Cut,
@@ -162,7 +162,7 @@ impl Vu {
     async fn perform(&mut self, sender: &Rc<RequestSender>, op: Op) -> Reply {
         match op {
             Op::Fetch(request) => {
-                let late = take(&mut self.late);
+                let late = self.late.take();
                 let mut client = self.client(sender);
                 let answer = sender.send(&mut client, &request, late, self.cut).await;
                 self.clients.push(client);
@@ -171,7 +171,7 @@ impl Vu {
             // On the heap, like other rare operations: the future of every request has room for the largest one.
             Op::FetchAll(requests) => Reply::Answers(Box::pin(self.fetch_all(sender, requests)).await),
             Op::Begin(id, request) => {
-                let late = take(&mut self.late);
+                let late = self.late.take();
                 let (sender, mut client, cut) = (sender.clone(), self.client(sender), self.cut);
                 self.begun.spawn_local(async move {
                     let answer = sender.send(&mut client, &request, late, cut).await;
@@ -179,12 +179,22 @@ impl Vu {
                 });
                 Reply::Go
             }
-            Op::Dial(id, request) => self.dial(sender, id, request),
-            Op::Hear(id, until) => {
-                Box::pin(self.hear(sender, until, |sockets| sockets.inbox().has(Some(id)))).await
+            Op::Wait(work) => {
+                work(self.errand(sender)).await;
+                Reply::Go
             }
+            Op::Start(work) => {
+                // The work that has ended.
+                while self.conversations.try_join_next().is_some() {}
+                self.conversations.spawn_local(work(self.errand(sender)));
+                Reply::Go
+            }
+            Op::Hear(id, until) => {
+                Box::pin(self.hear(sender, until, |state| state.inbox.has(Some(id)))).await
+            }
+            Op::Until(is_so) => Box::pin(self.hear(sender, Nanos::MAX, |_| is_so.get())).await,
             Op::Flush(id) => {
-                let is_flushed = |sockets: &Sockets| sockets.find(id).is_none_or(|line| line.is_flushed());
+                let is_flushed = |state: &State| state.sockets.find(id).is_none_or(|line| line.is_flushed());
                 Box::pin(self.hear(sender, Nanos::MAX, is_flushed)).await
             }
             Op::Await(until) => Reply::Done(Box::pin(self.wait(sender, until)).await),
@@ -208,28 +218,22 @@ impl Vu {
         })
     }
 
-    /// Begins a task that opens a socket and serves it.
-    fn dial(&mut self, sender: &Rc<RequestSender>, id: u64, request: Rc<SocketRequest>) -> Reply {
-        // The tasks of sockets that have ended.
-        while self.conversations.try_join_next().is_some() {}
-        if let Some(line) = self.state.sockets.find(id) {
-            let late = take(&mut self.late);
-            self.conversations.spawn_local(converse(sender.clone(), request, line, late, self.cut));
-        }
-        Reply::Go
+    /// What other work on the network gets.
+    fn errand(&self, sender: &Rc<RequestSender>) -> Errand {
+        Errand { sender: sender.clone(), late: self.late.clone(), cut: self.cut }
     }
 
-    /// Waits until enough happened on the sockets, or until a time.
+    /// Waits until enough happened, or until a time.
     async fn hear(
         &self,
         sender: &Rc<RequestSender>,
         until: Nanos,
-        is_enough: impl Fn(&Sockets) -> bool,
+        is_enough: impl Fn(&State) -> bool,
     ) -> Reply {
-        let sockets = &self.state.sockets;
+        let state = &self.state;
         let mut sleep = pin!(sender.timer.sleep_until(until.min(self.cut)));
         poll_fn(|ctx| {
-            if sockets.inbox().poll_until(ctx, || is_enough(sockets)).is_ready() {
+            if state.inbox.poll_until(ctx, || is_enough(state)).is_ready() {
                 return Poll::Ready(());
             }
             sleep.as_mut().poll(ctx)
@@ -255,7 +259,7 @@ impl Vu {
             while self.cut == Nanos::MAX || sender.timer.now() < self.cut {
                 let Some((number, host)) = queue.begin() else { break };
                 let request = requests[number].clone();
-                let late = take(&mut self.late);
+                let late = self.late.take();
                 let (sender, mut client, cut) = (sender.clone(), self.client(sender), self.cut);
                 under_way.spawn_local(async move {
                     let answer = sender.send(&mut client, &request, late, cut).await;
@@ -275,13 +279,13 @@ impl Vu {
         }
     }
 
-    /// Waits until a request that was begun is done, until something happened on a socket, or until a time.
+    /// Waits until a request that was begun is done, until something is in the inbox, or until a time.
     async fn wait(&mut self, sender: &Rc<RequestSender>, until: Nanos) -> Vec<(u64, Box<Answer>)> {
         let until = until.min(self.cut);
         let mut done = Vec::new();
         let timer = sender.timer.clone();
         let mut sleep = pin!(timer.sleep_until(until));
-        let inbox = self.state.sockets.inbox().clone();
+        let inbox = self.state.inbox.clone();
         let first = poll_fn(|ctx| {
             if let Poll::Ready(Some(joined)) = self.begun.poll_join_next(ctx) {
                 return Poll::Ready(Some(joined));

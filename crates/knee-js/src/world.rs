@@ -15,7 +15,7 @@ use crate::handled::Handled;
 use crate::loader::finder::{self, Finder};
 use crate::loader::require;
 use crate::module::current::Slot;
-use crate::module::websocket::deliver::{deliver, wind_up};
+use crate::module::deliver::{deliver, wind_up};
 use crate::module::{global, perform};
 use crate::op::{Call, Ended, Op, Reply, Stage};
 use crate::program::{LogLevel, Program};
@@ -227,7 +227,7 @@ impl<'js> Script<'js> {
     }
 }
 
-/// Runs jobs, timers, pending requests and sockets until `promise` is settled and nothing is left to do.
+/// Runs jobs, timers, pending requests, sockets and streams until `promise` is settled and nothing is left to do.
 fn settle<'js>(
     ctx: &Ctx<'js>,
     state: &Rc<State>,
@@ -257,8 +257,8 @@ fn settle<'js>(
         if let Some(thrown) = state.take_rejection(ctx) {
             return Err(thrown);
         }
-        if let Some((id, event)) = state.sockets.take() {
-            deliver(ctx, state, id, event).map_err(caught)?;
+        if let Some((number, happening)) = state.inbox.pop() {
+            deliver(ctx, state, number, happening).map_err(caught)?;
             continue;
         }
         if let Some(callback) = state.events.take_due(|| state.now()) {

@@ -23,6 +23,8 @@ mod hop;
 
 pub mod pace;
 
+pub mod proxy_error;
+
 pub mod request;
 
 pub mod send;

@@ -19,15 +19,23 @@ pub mod duration;
 
 pub mod encoding;
 
+pub mod errand;
+
+pub mod flight;
+
 pub mod gjson;
 
 pub mod go_quote;
 
 pub mod go_text;
 
+pub mod grpc;
+
 pub mod html;
 
 pub mod http;
+
+pub mod inbox;
 
 pub mod json;
 

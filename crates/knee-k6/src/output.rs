@@ -1,4 +1,5 @@
-//! Hands over every sample of a run while it runs, as k6 does: JSON lines, CSV, or sums for Prometheus.
+//! Hands over every sample of a run while it runs, as k6 does: JSON lines, CSV, points of InfluxDB, or sums for
+//! Prometheus or OpenTelemetry.
 //!
 //! Workers hand samples over in batches and never wait: when the writer is too slow, batches are
 //! dropped, counted and reported. Does not compute figures; the summary does.
@@ -22,16 +23,25 @@ use crate::observe::system_tags::SystemTags;
 
 pub mod batch;
 mod csv;
+mod endpoint;
+mod influxdb;
 mod json;
 mod number;
+mod opentelemetry;
 mod remote_write;
+mod sums;
 pub mod time;
+mod variables;
 
+#[cfg(test)]
+mod test_server;
 #[cfg(test)]
 mod tests;
 
 use batch::Batch;
+use endpoint::Push;
 pub use time::TimeForm;
+pub use variables::Lookup;
 
 /// Most batches that can wait for the writer.
 const BATCHES_MAX: usize = 256;
@@ -41,9 +51,6 @@ pub const BATCH: usize = 1_024;
 const BUFFER: usize = 64 << 10;
 /// Interval at which files are flushed.
 const PACE: Duration = Duration::from_millis(200);
-
-/// Looks up environment variables by name.
-pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The destination and format of samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +64,21 @@ pub enum Target {
     },
     /// Sums, to an endpoint of Prometheus.
     RemoteWrite(remote_write::Config),
+    /// Points, to a server of InfluxDB.
+    InfluxDb(influxdb::Config),
+    /// Sums, to an endpoint of OpenTelemetry.
+    OpenTelemetry(opentelemetry::Config),
+}
+
+/// Why an output is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TargetError {
+    /// There is none of this name.
+    #[error("there is no output `{0}`")]
+    Unknown(String),
+    /// One of its settings is wrong; the text names it.
+    #[error("{0}")]
+    Setting(String),
 }
 
 /// A form of samples.
@@ -69,22 +91,29 @@ pub enum Form {
 }
 
 impl Target {
-    /// Reads `json=FILE`, `csv=FILE`, one of the forms alone, or `experimental-prometheus-rw`.
-    pub fn parse(text: &str, env: Lookup<'_>) -> Result<Self, String> {
-        let (kind, file) = text.split_once('=').unwrap_or((text, ""));
+    /// Reads `json=FILE`, `csv=FILE`, one of the forms alone, `experimental-prometheus-rw`, `influxdb=URL/DATABASE`, or
+    /// `opentelemetry`.
+    ///
+    /// # Errors
+    /// There is no such output, or one of its settings is wrong.
+    pub fn parse(text: &str, env: Lookup<'_>) -> Result<Self, TargetError> {
+        let (kind, argument) = text.split_once('=').unwrap_or((text, ""));
         let file = |variable: &str, otherwise: &str| {
-            let named = [file.to_owned(), env(variable).unwrap_or_default(), otherwise.to_owned()];
+            let named = [argument.to_owned(), env(variable).unwrap_or_default(), otherwise.to_owned()];
             named.into_iter().find(|name| !name.is_empty()).filter(|name| name != "-").map(PathBuf::from)
         };
-        match kind {
+        let target = match kind {
             "json" => Ok(Self::Lines { form: Form::Json, file: file("K6_JSON_FILENAME", "") }),
-            "csv" => {
-                let form = Form::Csv(TimeForm::parse(&env("K6_CSV_TIME_FORMAT").unwrap_or_default())?);
-                Ok(Self::Lines { form, file: file("K6_CSV_FILENAME", "file.csv") })
+            "csv" => TimeForm::parse(&env("K6_CSV_TIME_FORMAT").unwrap_or_default())
+                .map(|form| Self::Lines { form: Form::Csv(form), file: file("K6_CSV_FILENAME", "file.csv") }),
+            "experimental-prometheus-rw" => remote_write::Config::from_env(env).map(Self::RemoteWrite),
+            "influxdb" => influxdb::Config::read(argument, env).map(Self::InfluxDb),
+            "opentelemetry" | "experimental-opentelemetry" => {
+                opentelemetry::Config::from_env(env).map(Self::OpenTelemetry)
             }
-            "experimental-prometheus-rw" => Ok(Self::RemoteWrite(remote_write::Config::from_env(env)?)),
-            _ => Err(format!("there is no output `{kind}`")),
-        }
+            _ => return Err(TargetError::Unknown(kind.to_owned())),
+        };
+        target.map_err(TargetError::Setting)
     }
 }
 
@@ -99,7 +128,7 @@ pub struct Settings {
     /// Which tags samples get by themselves.
     pub system_tags: SystemTags,
     /// Tells the user what an endpoint refuses.
-    pub say: remote_write::Say,
+    pub say: endpoint::Say,
 }
 
 /// Sends batches to the writer. Clones send to the same writer.
@@ -151,7 +180,7 @@ impl Writer {
         };
         let lost = self.lost.load(Ordering::Relaxed);
         if lost > 0 {
-            warnings.push(format!("{lost} samples are missing from the output: the disk or the compression was too slow; the summary counts all of them"));
+            warnings.push(format!("{lost} samples are missing from the output: the disk, the compression or another output was too slow; the summary counts all of them"));
         }
         (!warnings.is_empty()).then(|| warnings.join("; "))
     }
@@ -174,39 +203,38 @@ fn write(mut sinks: Vec<Sink>, inbox: &Receiver<Batch>) -> io::Result<Vec<String
 /// Where samples go.
 enum Sink {
     Lines(Sheet),
-    Push(Box<remote_write::Pusher>),
+    Push(Box<dyn Push>),
 }
 
 impl Sink {
     fn open(target: &Target, settings: &Settings) -> io::Result<Self> {
+        let (metrics, say) = (settings.metrics.clone(), settings.say.clone());
         Ok(match target {
             Target::Lines { form, file } => Self::Lines(Sheet::open(*form, file.as_deref(), settings)?),
-            Target::RemoteWrite(config) => Self::Push(Box::new(remote_write::Pusher::start(
-                config,
-                settings.metrics.clone(),
-                settings.say.clone(),
-            )?)),
+            Target::RemoteWrite(config) => {
+                Self::Push(Box::new(remote_write::Pusher::start(config, metrics, say)?))
+            }
+            Target::InfluxDb(config) => Self::Push(Box::new(influxdb::Pusher::start(config, metrics, say)?)),
+            Target::OpenTelemetry(config) => {
+                Self::Push(Box::new(opentelemetry::Pusher::start(config, metrics, say)?))
+            }
         })
     }
 
     fn write(&mut self, batch: &Batch) -> io::Result<()> {
         match self {
-            Self::Lines(sheet) => sheet.write(batch),
-            Self::Push(pusher) => {
-                pusher.add(batch);
-                Ok(())
-            }
+            Self::Lines(sheet) => return sheet.write(batch),
+            Self::Push(pusher) => pusher.add(batch),
         }
+        Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Self::Lines(sheet) => sheet.flush(),
-            Self::Push(pusher) => {
-                pusher.tick();
-                Ok(())
-            }
+            Self::Lines(sheet) => return sheet.flush(),
+            Self::Push(pusher) => pusher.tick(),
         }
+        Ok(())
     }
 
     /// Ends it; a warning for the user, if there is one.

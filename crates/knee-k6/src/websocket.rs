@@ -6,7 +6,6 @@
 pub mod conversation;
 pub mod dial;
 pub mod event;
-pub mod inbox;
 pub mod line;
 pub mod request;
 pub mod session;

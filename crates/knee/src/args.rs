@@ -316,6 +316,9 @@ pub struct ConnectionFlags {
     /// Connect to another address, HOST:PORT:HOST:PORT; several for one origin are used in rotation
     #[arg(long, value_name = "FROM:TO")]
     pub connect_to: Vec<String>,
+    /// Send all requests through this proxy: http://, https:// or socks5://, with USER:PASSWORD@ if needed
+    #[arg(short = 'x', long, value_name = "URL", conflicts_with_all = ["connect_to", "unix_socket"])]
+    pub proxy: Option<String>,
     /// Connect to a Unix socket instead of the URL's host
     #[arg(long, value_name = "PATH", conflicts_with_all = ["connect_to", "ipv4", "ipv6"])]
     pub unix_socket: Option<PathBuf>,
@@ -367,8 +370,6 @@ pub struct OutputFlags {
 #[derive(Args, Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag that was typed or not")]
 pub struct LaterFlags {
-    #[arg(short = 'x', long, hide = true, value_name = "PROXY")]
-    pub(crate) proxy: Option<String>,
     #[arg(long, hide = true, value_name = "HEADER")]
     pub(crate) proxy_header: Vec<String>,
     #[arg(long, hide = true, value_name = "VERSION")]

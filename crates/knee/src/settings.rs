@@ -134,6 +134,7 @@ impl Parts {
     fn load(self, resolve: target::Resolve) -> Result<Load, Problem> {
         let Self { amount, http, urls, requests, names, allowed_hosts, observe, output, notes } = self;
         let targets = target::targets(&requests, &http, resolve)?;
+        let servers = target::servers(&requests, &http, resolve);
         let plan = Plan {
             scenarios: vec![amount.scenario],
             endpoints: names.into_iter().map(|name| Endpoint { name }).collect(),
@@ -144,7 +145,7 @@ impl Parts {
             workers: amount.workers,
             interval: amount::INTERVAL,
         };
-        target::refuse_public(&targets, &plan, &allowed_hosts)?;
+        target::refuse_public(servers.as_ref().unwrap_or(&targets), &plan, &allowed_hosts)?;
         let title = request::title(&urls);
         let (seed, share) = (amount.seed, amount.share);
         Ok(Load { plan, http, requests, seed, share, title, targets, allowed_hosts, observe, output, notes })
@@ -153,14 +154,11 @@ impl Parts {
 
 /// Refuses unsupported flags of other tools, and returns notes on those that need no flag here.
 fn explain_later(later: &LaterFlags) -> Result<Vec<String>, Problem> {
-    let proxy = later.proxy.is_some()
-        || later.proxy_http2
-        || later.proxy_http_version.is_some()
-        || !later.proxy_header.is_empty();
+    let proxy = later.proxy_http2 || later.proxy_http_version.is_some() || !later.proxy_header.is_empty();
     let bursts = later.burst_delay.is_some() || later.burst_rate.is_some();
     let regex = later.rand_regex_url || later.max_repeat.is_some() || later.dump_urls.is_some();
     let refused = [
-        (proxy, "a proxy", "leave out `-x` and `--proxy-*`"),
+        (proxy, "HTTP/2 to a proxy, or a header for one", "leave out `--proxy-*`; `-x` alone uses a proxy"),
         (
             bursts,
             "a load in bursts",

@@ -5,7 +5,7 @@
 //! ```text
 //! // row: k6/http.get, k6.check
 //! // args: --vus 2 --iterations 4     added to the command line; {dir}, {base} and {out} are replaced
-//! // env: K6_VUS=3                    one variable a line
+//! // env: K6_VUS=3                    one variable a line; {proxy} is also replaced
 //! // order: any                       requests as a bag; `set` also ignores how often
 //! // lines: any                       the same for lines of the console
 //! // loose: dropped_iterations        metrics of which only the name is compared

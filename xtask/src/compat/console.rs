@@ -14,6 +14,10 @@ pub enum Writer {
     Knee,
 }
 
+/// What k6 warns of about streams of gRPC, without a source.
+const OF_STREAMS: [&str; 3] =
+    ["no handlers for error registered", "can't send empty message", "can't register "];
+
 /// Lines as `level message`. A stack is cut off: it names places in two different engines.
 pub fn lines(writer: Writer, stderr: &str) -> Vec<String> {
     let said = stderr.lines().filter_map(|line| entry(writer, line));
@@ -46,6 +50,7 @@ fn of_fields(writer: Writer, field: impl Fn(&str) -> Option<String>) -> Option<(
         || of_script
         || matches!(message.as_str(), "Request Failed" | "A batch request failed")
         || message.starts_with("Insufficient VUs")
+        || OF_STREAMS.iter().any(|words| message.starts_with(words))
         || message.starts_with("Uncaught (in promise)");
     is_script.then(|| (field("level").unwrap_or_default(), message))
 }

@@ -10,10 +10,11 @@ use serde_json::Value;
 use super::case::Case;
 
 /// Metrics whose values are times or bytes: that they are there is all that is compared.
-const TIMED: [&str; 14] = [
+const TIMED: [&str; 15] = [
     "data_received",
     "data_sent",
     "group_duration",
+    "grpc_req_duration",
     "http_req_blocked",
     "http_req_connecting",
     "http_req_duration",

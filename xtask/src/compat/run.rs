@@ -170,7 +170,8 @@ impl Place {
 
     /// A text with what differs from run to run replaced by placeholders.
     fn plain(&self, text: &str, case: &Case) -> String {
-        let doors = self.server.secure.variables.iter().filter(|(_, value)| value.starts_with("https://"));
+        let is_address = |value: &str| value.starts_with("https://") || value.starts_with("127.0.0.1:");
+        let doors = self.server.secure.variables.iter().filter(|(_, value)| is_address(value));
         let text = doors.fold(text.to_owned(), |text, (name, base)| {
             let host = base.trim_start_matches("https://");
             text.replace(base, &format!("{{{name}}}")).replace(host, &format!("{{{name} host}}"))
@@ -179,11 +180,12 @@ impl Place {
     }
 
     /// Placeholders and what they stand for; longer values first where one is in another.
-    fn names(&self, case: &Case) -> [(&'static str, String); 4] {
+    fn names(&self, case: &Case) -> [(&'static str, String); 5] {
         let folder = case.path.parent().unwrap_or(Path::new("")).display().to_string();
         let host = self.server.base.trim_start_matches("http://").to_owned();
         let out = self.scratch.path().join("out").display().to_string();
-        [("{base}", self.server.base.clone()), ("{host}", host), ("{dir}", folder), ("{out}", out)]
+        let (base, proxy) = (self.server.base.clone(), self.server.proxy.clone());
+        [("{base}", base), ("{host}", host), ("{dir}", folder), ("{out}", out), ("{proxy}", proxy)]
     }
 
     fn lines(&self, text: &str, case: &Case) -> Vec<String> {

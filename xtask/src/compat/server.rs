@@ -15,8 +15,10 @@ mod answer;
 mod auth;
 mod body;
 mod encode;
+mod grpc;
 mod http2;
 mod page;
+mod proxy;
 mod request;
 mod secure;
 mod socket;
@@ -35,6 +37,8 @@ pub struct Server {
     pub base: String,
     /// Its doors that speak TLS.
     pub secure: Secure,
+    /// Host and port of its door that is a proxy.
+    pub proxy: String,
     journal: Journal,
 }
 
@@ -77,7 +81,8 @@ impl Server {
                 thread::spawn(move || serve(stream, &journal).unwrap_or_default());
             }
         });
-        Ok(Self { base, secure: secure::open(&journal)?, journal })
+        let secure = secure::open(&journal)?;
+        Ok(Self { proxy: proxy::door(&base, &secure, &journal)?, base, secure, journal })
     }
 
     /// Takes what was asked since the last call.

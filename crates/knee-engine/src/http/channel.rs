@@ -235,6 +235,29 @@ impl Channel {
         self.stream.poll_read(ctx, into)
     }
 
+    /// Appends what arrived to `into`, decrypted if TLS is used, by way of `scratch`; the number of bytes, 0 at the end.
+    pub fn poll_take(
+        &mut self,
+        ctx: &mut Context<'_>,
+        scratch: &mut [u8],
+        into: &mut Vec<u8>,
+    ) -> Poll<Result<usize, Failure>> {
+        loop {
+            let read = ready!(self.poll_read(ctx, scratch));
+            let count = read.map_err(|error| Failure::exchanging(&error, Operation::Read))?;
+            let before = into.len();
+            let state = self.receive(&mut scratch[..count], |plain| {
+                into.extend_from_slice(plain);
+                Ok(())
+            })?;
+            let taken = into.len() - before;
+            // Records that carry no data are part of TLS.
+            if taken > 0 || count == 0 || state == SessionState::Closed {
+                return Poll::Ready(Ok(taken));
+            }
+        }
+    }
+
     /// Passes received bytes to `deliver`, decrypted if TLS is used. A fault of `deliver` ends it.
     pub fn receive(
         &mut self,

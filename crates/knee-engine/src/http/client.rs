@@ -17,6 +17,7 @@ use super::origin::Origin;
 use super::peer::Peer;
 use super::pools::Stream;
 use super::prepared::PreparedRequest;
+use super::proxy::tunnel::unreached;
 use super::redirect::{FollowRedirects, RedirectSink, Trail};
 use super::response::{Sink, Traffic};
 use super::settings::Settings;
@@ -222,7 +223,11 @@ impl Client {
         let opened = opened.and_then(|opened| if state.done <= limit { Ok(opened) } else { Err(Elapsed) });
         let NewStream { mut stream, is_opened } = opened.unwrap_or_else(|Elapsed| {
             state.done = limit;
-            Err(if done_by < connect_by { Fault::RequestTimeout } else { late.get() }.into())
+            Err(match &origin.via {
+                _ if done_by < connect_by => Fault::RequestTimeout.into(),
+                Some(_) => unreached(late.get().into(), None),
+                None => late.get().into(),
+            })
         })?;
         state.counts.connections += u32::from(is_opened);
         self.pool.check_new(&mut stream)?;

@@ -3,6 +3,7 @@
 //! Does not decide what happens next (resend, reconnect, back off); the client does.
 
 use std::io;
+use std::net::SocketAddr;
 
 use knee_core::outcome::Fault;
 
@@ -24,6 +25,51 @@ pub struct Failure {
     pub system: Option<SystemError>,
     /// The error of HTTP/2, if it was one.
     pub http2: Option<Http2Problem>,
+    /// The problem with the proxy, if it was one. On the heap, because it is rare.
+    pub proxy: Option<Box<ProxyProblem>>,
+}
+
+/// Why there is no way through a proxy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProxyProblem {
+    /// There is no connection to the proxy itself, at this address if it is known.
+    Unreached(Option<SocketAddr>),
+    /// It closed the connection instead of an answer to `CONNECT`.
+    Closed,
+    /// It answered `CONNECT` with this line, which is no HTTP/1.
+    NotHttp(String),
+    /// It answered `CONNECT` with another status than 200, and these words after the number.
+    Answered(String),
+    /// It speaks SOCKS.
+    Socks {
+        /// Its address, if it is known.
+        proxy: Option<SocketAddr>,
+        /// Host and port of the server.
+        server: String,
+        /// What went wrong.
+        trouble: SocksTrouble,
+    },
+}
+
+/// What goes wrong with a SOCKS proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SocksTrouble {
+    /// It accepts none of the methods of authentication.
+    NoMethod,
+    /// It chose this method, which was not offered.
+    Method(u8),
+    /// It did not accept user and password, or they are too long for it.
+    Login,
+    /// It speaks this version.
+    Version(u8),
+    /// It did not connect, for the reason with this number (RFC 1928, section 6).
+    Answer(u8),
+    /// It answered with this unknown kind of address.
+    Address(u8),
+    /// The name of the server is too long for it.
+    Name,
+    /// The connection to it broke, or ended.
+    Broken,
 }
 
 /// An error that HTTP/2 names by a number (RFC 9113, 7).
@@ -96,7 +142,7 @@ pub enum Blocked {
 
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
-        Self { fault, message: None, blocked: None, tls: None, system: None, http2: None }
+        Self { fault, message: None, blocked: None, tls: None, system: None, http2: None, proxy: None }
     }
 }
 

@@ -129,6 +129,12 @@ impl FromStr for IpNetwork {
     }
 }
 
+impl From<IpAddr> for IpNetwork {
+    fn from(address: IpAddr) -> Self {
+        Self { address, bits: if address.is_ipv4() { 32 } else { 128 } }
+    }
+}
+
 impl IpNetwork {
     /// Whether `address` is in this range.
     pub fn contains(self, address: IpAddr) -> bool {

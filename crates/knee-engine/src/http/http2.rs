@@ -4,6 +4,8 @@
 //! went through the channel: [`tap`] reads that from the heads of the frames on their way.
 
 pub mod connection;
+pub mod dialling;
+pub mod duplex;
 mod io;
 mod message;
 mod tap;

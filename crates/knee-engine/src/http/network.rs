@@ -23,10 +23,10 @@ use super::memory::MemoryBudget;
 use super::origin::{Origin, Resolver};
 use super::pools::Pools;
 use super::request::Defaults;
-use super::settings::Settings;
+use super::settings::{Settings, TlsSettings};
 use super::tls;
 use super::unsolicited::Unsolicited;
-use crate::deadline::{Deadlines, LimitTimer};
+use crate::deadline::{Deadline, Deadlines, LimitTimer};
 use crate::host;
 
 /// How many origins with TLS a worker remembers.
@@ -51,6 +51,8 @@ pub struct Network {
     tls: Option<Arc<ClientConfig>>,
     /// The same for what HTTP/2 cannot carry.
     tls_http1: Option<Arc<ClientConfig>>,
+    /// The same for what HTTP/1.1 cannot carry.
+    tls_http2: Option<Arc<ClientConfig>>,
     pub(super) addresses: RefCell<KnownAddresses>,
     pub(super) decoders: Rc<Decoders>,
     memory: Rc<MemoryBudget>,
@@ -86,6 +88,7 @@ impl Network {
             defaults,
             resolver,
             tls_http1: tls.as_ref().map(tls::for_http1),
+            tls_http2: tls.as_ref().map(tls::for_http2),
             tls,
             addresses: RefCell::default(),
             decoders: Rc::new(Decoders::new(memory.clone())),
@@ -180,6 +183,21 @@ impl Network {
     /// The same for what HTTP/2 cannot carry.
     pub(super) const fn tls_http1(&self) -> Option<&Arc<ClientConfig>> {
         self.tls_http1.as_ref()
+    }
+
+    /// The same for what HTTP/1.1 cannot carry.
+    pub const fn tls_http2(&self) -> Option<&Arc<ClientConfig>> {
+        self.tls_http2.as_ref()
+    }
+
+    /// A time limit for work that is neither a request nor a handshake of a socket.
+    pub fn deadline(&self) -> Deadline {
+        self.deadlines.add_user()
+    }
+
+    /// The settings of TLS.
+    pub fn tls_settings(&self) -> &TlsSettings {
+        &self.settings.tls
     }
 
     /// The read buffer of the worker.

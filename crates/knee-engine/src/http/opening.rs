@@ -1,4 +1,4 @@
-//! Opening a channel: name, TCP or Unix socket, TLS.
+//! Opening a channel: name, TCP or Unix socket, proxy, TLS.
 //!
 //! Has no time limit and keeps nothing open; see [`super::client`] and [`super::transport`].
 
@@ -16,11 +16,14 @@ use super::dial::race;
 use super::failure::Failure;
 use super::network::Network;
 use super::origin::{Origin, destination};
+use super::proxy::Via;
+use super::proxy::tunnel::{pass, unreached};
 use super::tls::Session;
 use crate::recorder::Marks;
 
-/// Opens a channel: name, TCP or Unix socket, TLS with the given configuration. Adds the duration of each to `marks` and
-/// keeps in `late` the fault that a timeout would be now.
+/// Opens a channel: name, TCP or Unix socket, the way through a proxy, TLS with the given configuration. Adds the
+/// duration of each to `marks` and keeps in `late` the fault that a timeout would be now. The proxy is part of
+/// connecting.
 pub async fn open(
     network: &Network,
     origin: &Origin,
@@ -29,29 +32,17 @@ pub async fn open(
     marks: &mut Marks,
     late: &Cell<Fault>,
 ) -> Result<Channel, Failure> {
-    let settings = &*network.settings;
-    let mut begun = network.clock.now();
-    let mut channel = if let Some(path) = &settings.unix_socket {
-        Channel::unix(path).await?
+    let (mut channel, begun) = if let Some(path) = &network.settings.unix_socket {
+        let begun = network.clock.now();
+        (Channel::unix(path).await?, begun)
     } else {
-        settings.host_rules.check_name(&origin.host)?;
-        let (host, port) = destination(settings, origin, connection_index);
-        let addresses = if let Some(address) = settings.host_rules.address_for(host, port) {
-            Rc::new([address])
-        } else if let Some(known) = network.addresses.borrow().find(host, port) {
-            known
-        } else {
-            late.set(Fault::DnsTimeout);
-            let found = look_up(network, host, port).await?;
-            let looked_up = network.clock.now();
-            marks.dns += looked_up.since(begun);
-            begun = looked_up;
-            found
-        };
-        let addresses = settings.host_rules.choose(addresses, connection_index)?;
-        late.set(Fault::ConnectTimeout);
-        connect_any(network, host, port, &addresses).await?
+        reach(network, origin, connection_index, marks, late).await?
     };
+    if let Some(via) = &origin.via {
+        // On the heap: a proxy is rare, and the state is large.
+        let passing = pass(channel, via, origin, network.tls_http1(), network.worker_io());
+        channel = Box::pin(passing).await?;
+    }
     let connected = network.clock.now();
     marks.connect += connected.since(begun).max(Nanos(1));
     if origin.tls {
@@ -61,6 +52,48 @@ pub async fn open(
         marks.tls += network.clock.now().since(connected);
     }
     Ok(channel)
+}
+
+/// Connects to the first machine on the way: the server, or its proxy, to which the rules for hosts then apply. Returns
+/// when connecting began too.
+async fn reach(
+    network: &Network,
+    origin: &Origin,
+    connection_index: usize,
+    marks: &mut Marks,
+    late: &Cell<Fault>,
+) -> Result<(Channel, Nanos), Failure> {
+    let settings = &*network.settings;
+    let mut begun = network.clock.now();
+    let proxy = origin.via.as_ref().map(Via::proxy);
+    let failed = |failure, addresses: &[SocketAddr]| {
+        if proxy.is_none() { failure } else { unreached(failure, addresses.first().copied()) }
+    };
+    settings
+        .host_rules
+        .check_name(proxy.map_or(&origin.host, |proxy| &proxy.host))
+        .map_err(|one| failed(one, &[]))?;
+    let (host, port) = match proxy {
+        Some(proxy) => (&*proxy.host, proxy.port),
+        None => destination(settings, origin, connection_index),
+    };
+    let addresses = if let Some(address) = settings.host_rules.address_for(host, port) {
+        Rc::new([address])
+    } else if let Some(known) = network.addresses.borrow().find(host, port) {
+        known
+    } else {
+        late.set(Fault::DnsTimeout);
+        let found = look_up(network, host, port).await.map_err(|one| failed(one, &[]))?;
+        let looked_up = network.clock.now();
+        marks.dns += looked_up.since(begun);
+        begun = looked_up;
+        found
+    };
+    let addresses =
+        settings.host_rules.choose(addresses, connection_index).map_err(|one| failed(one, &[]))?;
+    late.set(Fault::ConnectTimeout);
+    let connected = connect_any(network, host, port, &addresses).await;
+    Ok((connected.map_err(|one| failed(one, &addresses))?, begun))
 }
 
 /// Looks up a name on a thread that can block, once for all clients of the worker.

@@ -12,9 +12,10 @@ use knee_core::outcome::Fault;
 use url::Url;
 
 use super::failure::Failure;
+use super::proxy::{Proxy, ProxyKind, Via};
 use super::settings::{AddressFamily, ConnectTo, Settings};
 
-/// Scheme, host and port.
+/// Scheme, host and port, and the way there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin {
     /// Whether connections use TLS.
@@ -23,6 +24,8 @@ pub struct Origin {
     pub host: String,
     /// Port.
     pub port: u16,
+    /// The proxy that connections lead through. If it forwards requests, the other fields are its own.
+    pub via: Option<Via>,
 }
 
 impl Origin {
@@ -34,7 +37,32 @@ impl Origin {
             _ => return None,
         };
         let host = url.host_str()?.trim_start_matches('[').trim_end_matches(']').to_owned();
-        Some(Self { tls, host, port: url.port_or_known_default()? })
+        Some(Self { tls, host, port: url.port_or_known_default()?, via: None })
+    }
+}
+
+impl Origin {
+    /// The origin of connections that lead here through a proxy. Those for servers without TLS are shared by all servers
+    /// if the proxy forwards requests.
+    #[must_use]
+    pub fn behind(self, proxy: &Arc<Proxy>) -> Self {
+        if self.tls || proxy.only_tunnels || proxy.kind == ProxyKind::Socks {
+            return self.tunnelled(proxy);
+        }
+        let via = Some(Via::Forward(proxy.clone()));
+        Self { tls: false, host: proxy.host.clone(), port: proxy.port, via }
+    }
+
+    /// The origin of connections that lead here through a tunnel.
+    #[must_use]
+    pub fn tunnelled(self, proxy: &Arc<Proxy>) -> Self {
+        Self { via: Some(Via::Tunnel(proxy.clone())), ..self }
+    }
+
+    /// Host and port as proxies read them.
+    pub fn place(&self) -> String {
+        let Self { host, port, .. } = self;
+        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
     }
 }
 
@@ -209,6 +237,16 @@ mod tests {
         ] {
             assert_eq!(scope.contains(&origin(url)), within, "{url}");
         }
+    }
+
+    #[test]
+    fn servers_without_tls_share_connections_to_a_proxy_that_forwards() {
+        let route = |proxy: &str, url| origin(url).behind(&Arc::new(Proxy::parse(proxy).unwrap()));
+        assert_eq!(route("http://p", "http://a/"), route("http://p", "http://b:81/"));
+        assert_ne!(route("http://p", "https://a/"), route("http://p", "https://b/"));
+        assert_ne!(route("socks5://p", "http://a/"), route("socks5://p", "http://b/"));
+        assert_ne!(route("http://p", "http://a/"), route("http://q", "http://a/"));
+        assert_ne!(route("http://p", "http://p/"), origin("http://p/"));
     }
 
     #[test]

@@ -107,7 +107,9 @@ impl Stream {
     }
 
     fn leads_to(&self, origin: &Origin) -> bool {
-        matches!(self, Self::Http1(held) if *held.origin == *origin)
+        // Most requests have the origin that the connection was opened with.
+        let is_same = |known: &Arc<Origin>| std::ptr::eq(&raw const **known, origin) || **known == *origin;
+        matches!(self, Self::Http1(held) if is_same(&held.origin))
     }
 
     /// Until when a response too many can still come.

@@ -82,7 +82,7 @@ impl<'a> Trail<'a> {
         let headers = next_headers(follow, &next, body.is_none());
         let request = prepare(method, &next, &headers, body, defaults);
         *url = next;
-        Ok(Some(Hop { origin, request }))
+        Ok(Some(Hop { origin: defaults.route(origin), request }))
     }
 }
 

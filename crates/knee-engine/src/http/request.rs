@@ -2,9 +2,14 @@
 //!
 //! Does not send. Given headers replace the default ones by name.
 
+use std::sync::Arc;
+
 use url::Url;
 
+use super::credentials::{basic, percent_decode};
+use super::origin::Origin;
 use super::prepared::{PreparedRequest, RequestWriter};
+use super::proxy::{Proxy, Via};
 
 /// What all requests of a run have in common.
 #[derive(Clone, Debug)]
@@ -15,6 +20,25 @@ pub struct Defaults {
     pub keep_alive: bool,
     /// Whether encoded responses are requested.
     pub accept_encoding: bool,
+    /// The proxy of all requests.
+    pub proxy: Option<Arc<Proxy>>,
+}
+
+impl Defaults {
+    /// The origin of connections for requests to `origin`.
+    pub fn route(&self, origin: Origin) -> Origin {
+        match &self.proxy {
+            Some(proxy) => origin.behind(proxy),
+            None => origin,
+        }
+    }
+
+    /// The proxy that sends requests to `url` on.
+    fn forwarder(&self, url: &Url) -> Option<&Proxy> {
+        let proxy = self.proxy.as_ref()?;
+        let origin = Origin::of(url)?.behind(proxy);
+        matches!(origin.via, Some(Via::Forward(_))).then_some(&**proxy)
+    }
 }
 
 impl Default for Defaults {
@@ -23,6 +47,7 @@ impl Default for Defaults {
             user_agent: concat!("knee/", env!("CARGO_PKG_VERSION")).to_owned(),
             keep_alive: true,
             accept_encoding: true,
+            proxy: None,
         }
     }
 }
@@ -36,7 +61,12 @@ pub fn prepare(
     defaults: &Defaults,
 ) -> PreparedRequest {
     let room = 256 + body.map_or(0, <[u8]>::len);
-    let mut writer = RequestWriter::new(method, path_of(url).as_bytes(), room);
+    let forwarder = defaults.forwarder(url);
+    let target = match forwarder {
+        Some(_) => format!("http://{}{}", host_of(url), path_of(url)),
+        None => path_of(url),
+    };
+    let mut writer = RequestWriter::new(method, target.as_bytes(), room);
     let given = |name: &str| headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
     if !given("host") {
         writer.field("host", host_of(url).as_bytes());
@@ -57,6 +87,11 @@ pub fn prepare(
         && let Some(credentials) = credentials_of(url)
     {
         writer.field("authorization", credentials.as_bytes());
+    }
+    if let Some(credentials) = forwarder.and_then(Proxy::authorization)
+        && !given("proxy-authorization")
+    {
+        writer.field("proxy-authorization", credentials.as_bytes());
     }
     if let Some(length) = content_length(method, body)
         && !given("content-length")
@@ -105,27 +140,25 @@ fn credentials_of(url: &Url) -> Option<String> {
     Some(basic(&pair))
 }
 
-/// The value of a basic `authorization` header (RFC 7617) for `user:password`.
-pub fn basic(pair: &[u8]) -> String {
-    use base64::Engine;
-    format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair))
-}
-
-fn percent_decode(text: &str) -> Vec<u8> {
-    url::form_urlencoded::parse(format!("k={}", text.replace('+', "%2B")).as_bytes())
-        .next()
-        .map(|(_, value)| value.into_owned().into_bytes())
-        .unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn text(method: &str, url: &str, headers: &[(&str, &str)], body: Option<&str>) -> String {
+        through(None, method, url, headers, body)
+    }
+
+    fn through(
+        proxy: Option<&str>,
+        method: &str,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: Option<&str>,
+    ) -> String {
         let headers: Vec<_> =
             headers.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect();
-        let defaults = Defaults { user_agent: "t".into(), keep_alive: true, accept_encoding: false };
+        let proxy = proxy.map(|proxy| Arc::new(Proxy::parse(proxy).unwrap()));
+        let defaults = Defaults { user_agent: "t".into(), keep_alive: true, accept_encoding: false, proxy };
         let url = Url::parse(url).unwrap();
         let request = prepare(method, &url, &headers, body.map(str::as_bytes), &defaults);
         String::from_utf8(request.as_http1().to_vec()).unwrap()
@@ -157,6 +190,19 @@ mod tests {
     fn user_and_password_of_the_url_become_basic_authentication() {
         // "u:p w" in base64.
         assert!(text("GET", "http://u:p%20w@h/", &[], None).contains("authorization: Basic dTpwIHc=\r\n"));
+    }
+
+    #[test]
+    fn a_proxy_that_forwards_gets_the_whole_url_and_its_own_credentials() {
+        let sent = |proxy, url| through(Some(proxy), "GET", url, &[], None);
+        let plain = sent("u:w@p:1", "http://a:b@h:81/x?y");
+        assert!(plain.starts_with("GET http://h:81/x?y HTTP/1.1\r\nhost: h:81\r\n"), "{plain}");
+        assert!(plain.contains("proxy-authorization: Basic dTp3\r\n"), "{plain}");
+        for (proxy, url) in [("u:w@p:1", "https://h/x"), ("socks5://u:w@p:1", "http://h/x")] {
+            let tunnelled = sent(proxy, url);
+            assert!(tunnelled.starts_with("GET /x HTTP/1.1\r\n"), "{tunnelled}");
+            assert!(!tunnelled.contains("proxy-authorization"), "{tunnelled}");
+        }
     }
 
     #[test]

@@ -4,11 +4,13 @@
 //! keys are passed as bytes, so that unreadable files are found before any load.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use knee_core::unit::Nanos;
 
 use super::host_rules::HostRules;
 use super::memory::MemoryBudget;
+use super::proxy::Proxy;
 
 /// Settings of the request path.
 #[derive(Clone, Debug)]
@@ -25,6 +27,8 @@ pub struct Settings {
     pub unix_socket: Option<PathBuf>,
     /// Connections to other addresses than the URL's; several entries for one origin are used in turn.
     pub connect_to: Vec<ConnectTo>,
+    /// The proxy of all requests of a one-liner.
+    pub proxy: Option<Arc<Proxy>>,
     /// Maximum number of redirects to follow; with 0 a redirect is an ordinary response.
     pub redirects: u32,
     /// Whether encoded bodies (gzip, deflate, br, zstd) are decoded and so verified.
@@ -54,6 +58,7 @@ impl Default for Settings {
             family: AddressFamily::Any,
             unix_socket: None,
             connect_to: Vec::new(),
+            proxy: None,
             redirects: 0,
             decode: true,
             body_max: 1 << 40,

@@ -81,6 +81,18 @@ pub fn for_http1(config: &Arc<ClientConfig>) -> Arc<ClientConfig> {
     Arc::new(config)
 }
 
+/// The same configuration for connections that speak only HTTP/2.
+pub fn for_http2(config: &Arc<ClientConfig>) -> Arc<ClientConfig> {
+    if *config.alpn_protocols == [HTTP2] {
+        return config.clone();
+    }
+    let mut config = (**config).clone();
+    config.alpn_protocols = vec![HTTP2.to_vec()];
+    // A session with HTTP/1.1 would be resumed with its protocol.
+    config.resumption = Resumption::default();
+    Arc::new(config)
+}
+
 /// The cryptography of rustls, with the allowed cipher suites.
 fn provider(settings: &TlsSettings) -> CryptoProvider {
     let mut provider = rustls::crypto::ring::default_provider();

@@ -24,12 +24,9 @@ use crate::state::State;
 /// Modules of k6 that exist and are not here yet, and what to do without each.
 const LATER: &[(&str, &str)] = &[
     ("k6/crypto/x509", WITHOUT),
-    ("k6/net/grpc", HTTP_ALONE),
     ("k6/experimental/timers", "import `k6/timers`, or use the globals of the same names"),
 ];
 
-/// Without a protocol.
-const HTTP_ALONE: &str = "this version supports only HTTP: remove the functions and scenarios that use it";
 /// Without anything in particular.
 const WITHOUT: &str = "remove the import and what uses it";
 

@@ -61,7 +61,7 @@ pub fn request<'js>(
         Ok(url) => url,
         Err(words) => return refused(words, 1020),
     };
-    let target = match state.targets.find(url.as_str()) {
+    let target = match state.targets.find(url.as_str(), defaults.proxies.as_ref()) {
         Ok(target) => target,
         Err(Unsendable { words, code }) => return refused(words, code),
     };
@@ -241,7 +241,7 @@ fn apply_tags(request: &mut Request, value: &Value<'_>) -> Result<Made<()>> {
 }
 
 /// Milliseconds as a number, or text such as `1m30s`.
-fn timeout_of(value: &Value<'_>) -> Result<Made<Nanos>> {
+pub fn timeout_of(value: &Value<'_>) -> Result<Made<Nanos>> {
     if let Some(millis) = value.as_number() {
         return Ok(Ok(Nanos::from_secs_f64(millis.max(0.0) / 1e3)));
     }

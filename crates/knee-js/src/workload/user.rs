@@ -20,8 +20,9 @@ use crate::op::{Call, Ended, Stage};
 use crate::program::LogLevel;
 use crate::state::{ExecutionInfo, Place};
 use crate::world;
+use knee_k6::flight::Late;
 use knee_k6::http::cookie::Jar;
-use knee_k6::http::send::{Late, RequestSender};
+use knee_k6::http::send::RequestSender;
 
 /// Longest wait of a VU whose run was ended until the engine stops it.
 const ABORT_PAUSE: Nanos = Nanos::from_secs(1);

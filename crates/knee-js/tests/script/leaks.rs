@@ -19,7 +19,8 @@ use knee_js::op::{Call, Ended, Stage};
 use knee_js::program::files::Reach;
 use knee_js::program::{Limits, Program, Surroundings};
 use knee_js::vu::Vu;
-use knee_k6::http::send::{Late, RequestSender};
+use knee_k6::flight::Late;
+use knee_k6::http::send::RequestSender;
 use knee_k6::observe::Nobody;
 
 use super::server::Server;

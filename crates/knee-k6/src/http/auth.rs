@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use crate::digest;
-use knee_engine::http::request::basic;
+use knee_engine::http::credentials::basic;
 use md5::{Digest, Md5};
 
 use super::go_url::GoUrl;

@@ -14,9 +14,9 @@ use knee_engine::http::response::{ResponseHead, Sink, Version};
 
 use super::answer::{Answer, Headers, Timings};
 use super::decode;
-use super::error_code;
 use super::hop::Hop;
 use super::request::{Keep, Request};
+use super::{error_code, proxy_error};
 use crate::account::Charge;
 
 /// Most bytes of one body, received or decoded. k6 has no limit and can run out of memory. All bodies together are
@@ -91,7 +91,7 @@ impl Collected {
                 if let Some(encoding) = encoding {
                     decode::decode_start(decoders, &encoding, &mut answer.body);
                 }
-                let (words, code) = error_code::of_failure(failure);
+                let (words, code) = proxy_error::of_failure(failure);
                 answer.error = Some((words, code));
                 answer.detail =
                     hop.target.origin.as_ref().ok().and_then(|origin| error_code::detail_of(failure, origin));

@@ -16,7 +16,8 @@ pub fn prepare(request: &Request, hop: &Hop, user_agent: &str) -> Rc<PreparedReq
     let cookies = cookies(request, hop);
     let plain = hop.is_first && cookies.is_none() && request.is_plain_get();
     if plain && hop.target.url.user().is_none() {
-        let build = || Rc::new(write("GET", &hop.target.url, &[], &[], None, user_agent));
+        let build =
+            || Rc::new(write("GET", &hop.target.url, &[], &[], None, user_agent, hop.target.forwarder()));
         return hop.target.plain_get.get_or_init(build).clone();
     }
     let body = hop.body(request);
@@ -44,7 +45,8 @@ pub fn prepare(request: &Request, hop: &Hop, user_agent: &str) -> Rc<PreparedReq
         own.extend_from_slice(b"; ");
         own.extend_from_slice(cookies.as_bytes());
     }
-    Rc::new(write(&hop.method, &hop.target.url, &headers, &extra, body, user_agent))
+    let forwarder = hop.target.forwarder();
+    Rc::new(write(&hop.method, &hop.target.url, &headers, &extra, body, user_agent, forwarder))
 }
 
 /// The value of `Cookie`: the request's own, and what the jar has.

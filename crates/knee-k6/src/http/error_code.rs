@@ -10,7 +10,7 @@ use knee_engine::http::failure::{
 };
 use knee_engine::http::origin::Origin;
 
-/// The code and the message of a failure without a complete response.
+/// The code and the message of a failure without a complete response, unless a proxy was why.
 pub fn of_failure(failure: &Failure) -> (String, u16) {
     if let Some(blocked) = failure.blocked {
         return match blocked {
@@ -103,6 +103,11 @@ fn of_system(SystemError { number, during }: SystemError) -> (String, u16) {
     }
 }
 
+/// What Go says about an error of the system.
+pub(super) fn sentence_of(system: SystemError) -> String {
+    sentence(&io::Error::from_raw_os_error(system.number))
+}
+
 /// The system's sentence for an error as Go has it: without a number and a capital.
 fn sentence(error: &io::Error) -> String {
     let text = error.to_string();
@@ -145,6 +150,9 @@ const fn alert(number: u8) -> &'static str {
 /// A longer message, where k6 shows people more than scripts.
 pub fn detail_of(failure: &Failure, origin: &Origin) -> Option<String> {
     let Origin { host, port, .. } = origin;
+    if failure.proxy.is_some() {
+        return None;
+    }
     if failure.tls == Some(TlsProblem::PlainHttp) {
         return Some("http: server gave HTTP response to HTTPS client".to_owned());
     }

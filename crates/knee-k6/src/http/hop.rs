@@ -97,7 +97,7 @@ impl Hop {
             },
             authorization: None,
             referer: referer(&self.target.url, &url),
-            target: Rc::new(Target::new(url, &written)),
+            target: Rc::new(Target::new(url, &written, self.target.proxies.as_ref())),
         }))
     }
 }

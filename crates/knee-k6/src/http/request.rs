@@ -11,6 +11,8 @@ use knee_core::plan::EndpointId;
 use knee_core::unit::Nanos;
 use knee_engine::http::origin::Origin;
 use knee_engine::http::prepared::{PreparedRequest, RequestWriter};
+use knee_engine::http::proxy::rules::ProxyRules;
+use knee_engine::http::proxy::{Proxy, Via};
 
 use crate::account::{Account, Charge};
 
@@ -37,6 +39,8 @@ pub struct Target {
     pub plain_get: OnceCell<Rc<PreparedRequest>>,
     /// Where a `GET` without a name of its own is counted.
     pub get_endpoint: Cell<Option<EndpointId>>,
+    /// The proxies of the run, for what this target redirects to.
+    pub proxies: Option<Arc<ProxyRules>>,
 }
 
 /// Why a request cannot be sent.
@@ -49,27 +53,40 @@ pub struct Unsendable {
 }
 
 impl Target {
-    /// The target of a URL that was `written` so.
-    pub fn new(url: GoUrl, written: &str) -> Self {
+    /// The target of a URL that was `written` so, in a run with these proxies.
+    pub fn new(url: GoUrl, written: &str, proxies: Option<&Arc<ProxyRules>>) -> Self {
+        let route = |origin| match proxies {
+            Some(proxies) => proxies.route(origin),
+            None => origin,
+        };
         let text = url.to_string();
         let same = |text: String, known: &Rc<str>| if *text == **known { known.clone() } else { text.into() };
         let written: Rc<str> = written.into();
         let shown = url.masked();
         let text = same(text, &written);
         Self {
-            origin: origin_of(&url).map(Arc::new),
+            origin: origin_of(&url).map(route).map(Arc::new),
             shown: same(shown, &text),
             text,
             written,
             url,
             plain_get: OnceCell::new(),
             get_endpoint: Cell::new(None),
+            proxies: proxies.cloned(),
+        }
+    }
+
+    /// The proxy that sends its requests on.
+    pub fn forwarder(&self) -> Option<&Proxy> {
+        match &self.origin.as_ref().ok()?.via {
+            Some(Via::Forward(proxy)) => Some(proxy),
+            Some(Via::Tunnel(_)) | None => None,
         }
     }
 }
 
-/// Where connections for `url` go; or what Go's client says without one.
-fn origin_of(url: &GoUrl) -> Result<Origin, Unsendable> {
+/// The server of `url`; or what Go's client says without one.
+pub fn origin_of(url: &GoUrl) -> Result<Origin, Unsendable> {
     let refused = |words: String, code| Err(Unsendable { words, code });
     let (tls, default) = match url.scheme() {
         "http" => (false, 80),
@@ -84,7 +101,7 @@ fn origin_of(url: &GoUrl) -> Result<Origin, Unsendable> {
         Some(Ok(port)) => port,
         Some(Err(port)) => return refused(format!("dial tcp: address {port}: invalid port"), 1210),
     };
-    Ok(Origin { tls, host: url.hostname().to_ascii_lowercase(), port })
+    Ok(Origin { tls, host: url.hostname().to_ascii_lowercase(), port, via: None })
 }
 
 /// Handling of a response body.
@@ -217,7 +234,7 @@ impl Request {
 pub type Line<'a> = (&'a str, &'a [u8]);
 
 /// Prepares a request. `given` are the script's headers, `extra` computed ones (`Cookie`, `Authorization`,
-/// `Content-Encoding`), which give way to given ones.
+/// `Content-Encoding`), which give way to given ones. A `forwarder` gets the whole URL, and its own credentials.
 pub fn prepare(
     method: &str,
     url: &GoUrl,
@@ -225,15 +242,19 @@ pub fn prepare(
     extra: &[Line<'_>],
     body: Option<&[u8]>,
     user_agent: &str,
+    forwarder: Option<&Proxy>,
 ) -> PreparedRequest {
     let room = 192 + body.map_or(0, <[u8]>::len);
-    let mut writer = RequestWriter::new(method, &url.request_uri(), room);
     let has = |name: &str| given.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
     let find = |name: &str| given.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-    match find("host").filter(|(_, value)| !value.is_empty()) {
-        Some((_, host)) => writer.field("Host", host),
-        None => writer.field("Host", url.host_and_port().as_bytes()),
+    let own_host = find("host").map(|(_, host)| host.clone()).filter(|host| !host.is_empty());
+    let host = own_host.unwrap_or_else(|| url.host_and_port().into_bytes());
+    let mut uri = url.request_uri();
+    if forwarder.is_some() {
+        uri = [b"http://", &host[..], &uri].concat();
     }
+    let mut writer = RequestWriter::new(method, &uri, room);
+    writer.field("Host", &host);
     if !has("user-agent") && !user_agent.is_empty() {
         writer.field("User-Agent", user_agent.as_bytes());
     }
@@ -248,6 +269,10 @@ pub fn prepare(
         }
     }
     extra.iter().filter(|(name, _)| !has(name)).for_each(|(name, value)| writer.field(name, value));
+    // Go sends both if the script gave one too.
+    if let Some(credentials) = forwarder.and_then(Proxy::authorization) {
+        writer.field("Proxy-Authorization", credentials.as_bytes());
+    }
     let is_repeatable = is_replayable(method) || has("idempotency-key") || has("x-idempotency-key");
     writer.finish(body.unwrap_or_default(), is_repeatable)
 }
@@ -285,7 +310,7 @@ mod tests {
         let given: Vec<_> =
             given.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect();
         let url = GoUrl::parse(url.as_bytes()).unwrap();
-        let request = prepare(method, &url, &given, &[], body.map(str::as_bytes), "t");
+        let request = prepare(method, &url, &given, &[], body.map(str::as_bytes), "t", None);
         String::from_utf8(request.as_http1().to_vec()).unwrap()
     }
 
@@ -315,7 +340,7 @@ mod tests {
             let given: Vec<_> =
                 given.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect();
             let url = GoUrl::parse(b"http://h/").unwrap();
-            prepare(method, &url, &given, &[], None, "t").is_repeatable()
+            prepare(method, &url, &given, &[], None, "t", None).is_repeatable()
         };
         for (method, again) in [
             ("GET", true),
@@ -329,6 +354,23 @@ mod tests {
         }
         assert!(prepared("POST", &[("idempotency-key", "1")]));
         assert!(prepared("PUT", &[("X-Idempotency-Key", "1")]));
+    }
+
+    #[test]
+    fn a_proxy_that_forwards_gets_the_whole_url_and_its_own_credentials() {
+        let proxy = Proxy::parse("u:w@p:1").unwrap();
+        let url = GoUrl::parse(b"http://h:81/a?b").unwrap();
+        let given = [("Proxy-Authorization".to_owned(), b"x".to_vec())];
+        let sent = |given: &[_]| {
+            let request = prepare("GET", &url, given, &[], None, "t", Some(&proxy));
+            String::from_utf8(request.as_http1().to_vec()).unwrap()
+        };
+        let expected = "GET http://h:81/a?b HTTP/1.1\r\nHost: h:81\r\nUser-Agent: t\r\n\
+            Proxy-Authorization: x\r\nProxy-Authorization: Basic dTp3\r\n\r\n";
+        assert_eq!(sent(&given), expected);
+        // Go takes the host of the header.
+        let host = [("Host".to_owned(), b"other".to_vec())];
+        assert!(sent(&host).starts_with("GET http://other/a?b HTTP/1.1\r\nHost: other\r\n"));
     }
 
     #[test]

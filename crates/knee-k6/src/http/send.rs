@@ -12,7 +12,7 @@ use knee_core::unit::Nanos;
 use knee_engine::endpoints::Endpoints;
 use knee_engine::http::client::{Client, ClientRequest, Network};
 use knee_engine::http::decode::output::BodyBuffer;
-use knee_engine::recorder::{Counts, Finish, FlightId, Recorder};
+use knee_engine::recorder::{Counts, Finish, Recorder};
 use knee_engine::timer::{Timer as _, WorkerTimer};
 
 use super::answer::{Answer, Timings};
@@ -23,6 +23,7 @@ use super::cookie;
 use super::hop::Hop;
 use super::pace::Pace;
 use super::request::{Request, Target, Unsendable};
+use crate::flight::{Late, OpenFlight};
 use crate::observe::{Context, Exchange, Observer};
 use crate::secrets::Secrets;
 
@@ -44,29 +45,6 @@ pub struct RequestSender {
     pub pace: Option<Arc<Pace>>,
     /// What endpoints must not show.
     pub secrets: Arc<Secrets>,
-}
-
-/// How late a request is when the script asks for it: the first of an iteration as late as the iteration began, every
-/// other one not at all. Time that the script waits or computes in between is no delay.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Late {
-    /// Since it was due by the plan.
-    pub due: Nanos,
-    /// Since its earliest possible send; see [`knee_engine::executor::Iteration`].
-    pub earliest: Nanos,
-}
-
-/// A request in the record. If it is given up before it has ended, as when the iteration ends that began it, it ends
-/// here.
-struct OpenFlight<'a> {
-    sender: &'a RequestSender,
-    id: FlightId,
-}
-
-impl Drop for OpenFlight<'_> {
-    fn drop(&mut self) {
-        self.sender.recorder.borrow_mut().censor(self.id, self.sender.network.clock.now());
-    }
 }
 
 /// The time that one request can take.
@@ -135,13 +113,11 @@ impl RequestSender {
         };
         let prepared = prepare(request, hop, &self.user_agent);
         let endpoint = self.endpoint(request, hop);
-        let [due, earliest] = [late.due, late.earliest].map(|late| begun.since(late));
-        let id = self.recorder.borrow_mut().begin(endpoint, due, earliest);
-        let flight = OpenFlight { sender: self, id };
+        let flight = OpenFlight::begin(&self.recorder, self.network.clock, endpoint, late, begun);
         let errand = ClientRequest { origin, request: &prepared, follow: None };
         let mut sink = Collected::new(request, self.network.memory());
         client.set_request_limit(Some(limit));
-        let fetched = client.fetch(errand, &mut sink, |at| self.recorder.borrow_mut().sent(id, at)).await;
+        let fetched = client.fetch(errand, &mut sink, |at| flight.sent(at)).await;
         let mut answer = sink.into_answer(request, hop, &fetched, begun, self.network.decoders());
         let next = hop.next(&request.target.url, &answer).unwrap_or_else(|words| {
             answer.fail(words);
@@ -162,20 +138,16 @@ impl RequestSender {
         let ended = fetched.outcome() == Outcome::Timeout && fetched.done >= cut;
         let outcome = if ended { Outcome::Censored } else { outcome };
         let fault = fetched.result.as_ref().err().filter(|_| !ended);
-        self.recorder.borrow_mut().finish(
-            id,
-            &Finish {
-                outcome,
-                done: fetched.done,
-                status: fetched.result.as_ref().ok().copied(),
-                fault: fault.map(|failure| (failure.fault, failure.message.as_deref())),
-                marks: fetched.marks,
-                counts: fetched.counts,
-                // Scripts ask for many bodies by one name; that they differ says nothing.
-                body: None,
-            },
-        );
-        drop(flight);
+        flight.finish(&Finish {
+            outcome,
+            done: fetched.done,
+            status: fetched.result.as_ref().ok().copied(),
+            fault: fault.map(|failure| (failure.fault, failure.message.as_deref())),
+            marks: fetched.marks,
+            counts: fetched.counts,
+            // Scripts ask for many bodies by one name; that they differ says nothing.
+            body: None,
+        });
         if !ended {
             let Counts { bytes_sent, bytes_received, .. } = fetched.counts;
             self.observe(hop, &answer, expected, fetched.done, (bytes_sent, bytes_received));
@@ -244,7 +216,7 @@ fn first_target(request: &Request) -> Rc<Target> {
     let target = &request.target;
     match &request.credentials {
         Some(Credentials { scheme: Scheme::Digest, .. }) => {
-            Rc::new(Target::new(target.url.without_user(), &target.written))
+            Rc::new(Target::new(target.url.without_user(), &target.written, target.proxies.as_ref()))
         }
         _ => target.clone(),
     }

@@ -4,7 +4,9 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
+use knee_engine::http::proxy::rules::ProxyRules;
 use rustc_hash::FxHashMap;
 
 use super::go_url::GoUrl;
@@ -22,14 +24,14 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// The target of a URL as the script wrote it.
-    pub fn find(&self, written: &str) -> Result<Rc<Target>, Unsendable> {
+    /// The target of a URL as the script wrote it, in a run with these proxies.
+    pub fn find(&self, written: &str, proxies: Option<&Arc<ProxyRules>>) -> Result<Rc<Target>, Unsendable> {
         if let Some(known) = self.known.borrow().get(written) {
             return Ok(known.clone());
         }
         let wrong = |error| Unsendable { words: format!("invalid URL: {error}"), code: 1020 };
         let url = GoUrl::parse(written.as_bytes()).map_err(wrong)?;
-        let target = Rc::new(Target::new(url, written));
+        let target = Rc::new(Target::new(url, written, proxies));
         if written.len() > CACHED_MAX {
             return Ok(target);
         }

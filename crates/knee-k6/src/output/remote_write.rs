@@ -14,4 +14,4 @@ mod series;
 mod tests;
 
 pub use config::Config;
-pub use push::{Pusher, Say};
+pub use push::Pusher;

@@ -13,17 +13,12 @@ use knee_engine::timer::Timer as _;
 use super::dial::dial;
 use super::line::Line;
 use super::request::SocketRequest;
-use crate::http::send::{Late, RequestSender};
+use crate::errand::Errand;
 
 /// Opens the socket of `line` and serves it.
-pub async fn converse(
-    sender: Rc<RequestSender>,
-    request: Rc<SocketRequest>,
-    line: Rc<Line>,
-    late: Late,
-    cut: Nanos,
-) {
-    let dialled = dial(&sender, &request, line.session(), late, cut).await;
+pub async fn converse(errand: Errand, request: SocketRequest, line: Rc<Line>) {
+    let Errand { sender, late, cut } = errand;
+    let dialled = dial(&sender, &request, line.session(), late.take(), cut).await;
     match dialled.result {
         Ok(socket) => line.open(socket, dialled.reply.unwrap_or_default()),
         Err(words) => {

@@ -7,14 +7,15 @@ use knee_core::unit::Nanos;
 use knee_engine::http::websocket::handshake::{HandshakeReply, new_key};
 use knee_engine::http::websocket::opening::{OpenError, Opened, Opening, open_socket};
 use knee_engine::http::websocket::socket::Socket;
-use knee_engine::recorder::{Finish, FlightId};
+use knee_engine::recorder::Finish;
 
 use super::request::{SocketRequest, SocketTarget};
 use super::session::Session;
 use super::words;
+use crate::flight::{Late, OpenFlight};
 use crate::http::compose::seconds_now;
 use crate::http::cookie;
-use crate::http::send::{Late, RequestSender};
+use crate::http::send::RequestSender;
 use crate::metric::BuiltIn;
 
 /// Time limit of a handshake, as in k6.
@@ -26,18 +27,6 @@ pub struct Dialled {
     pub result: Result<Socket, String>,
     /// The response, if one came.
     pub reply: Option<HandshakeReply>,
-}
-
-/// A handshake in the record. If it is given up before it has ended, it ends here.
-struct OpenFlight<'a> {
-    sender: &'a RequestSender,
-    id: FlightId,
-}
-
-impl Drop for OpenFlight<'_> {
-    fn drop(&mut self) {
-        self.sender.recorder.borrow_mut().censor(self.id, self.sender.network.clock.now());
-    }
 }
 
 /// Does the handshake of `request`. Gives up at `cut`.
@@ -87,11 +76,8 @@ async fn recorded(
     let name = name.unwrap_or_else(|| format!("GET {}", request.shown));
     let endpoint = sender.endpoints.id(&sender.secrets.masked(&name));
     let now = sender.network.clock.now();
-    let [due, earliest] = [late.due, late.earliest].map(|late| now.since(late));
-    let id = sender.recorder.borrow_mut().begin(endpoint, due, earliest);
-    let flight = OpenFlight { sender, id };
-    let opened =
-        Box::pin(open_socket(&sender.network, opening, |at| sender.recorder.borrow_mut().sent(id, at))).await;
+    let flight = OpenFlight::begin(&sender.recorder, sender.network.clock, endpoint, late, now);
+    let opened = Box::pin(open_socket(&sender.network, opening, |at| flight.sent(at))).await;
     let is_cut = opened.done >= cut;
     let (outcome, fault) = match &opened.result {
         Ok(_) => (Outcome::Ok, None),
@@ -106,19 +92,15 @@ async fn recorded(
         }
         Err(OpenError::Refused(_)) => (Outcome::HttpError, None),
     };
-    sender.recorder.borrow_mut().finish(
-        id,
-        &Finish {
-            outcome,
-            done: opened.done,
-            status: opened.reply.as_ref().map(|reply| reply.status),
-            fault,
-            marks: opened.marks,
-            counts: opened.counts,
-            body: None,
-        },
-    );
-    drop(flight);
+    flight.finish(&Finish {
+        outcome,
+        done: opened.done,
+        status: opened.reply.as_ref().map(|reply| reply.status),
+        fault,
+        marks: opened.marks,
+        counts: opened.counts,
+        body: None,
+    });
     opened
 }
 

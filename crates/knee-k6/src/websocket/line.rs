@@ -17,11 +17,11 @@ use knee_engine::http::websocket::handshake::HandshakeReply;
 use knee_engine::http::websocket::socket::{ReceiveError, SendError, Socket, SocketTraffic};
 
 use super::event::{Ending, Event};
-use super::inbox::Inbox;
 use super::request::Dialect;
 use super::session::Session;
 use super::words;
 use crate::account::{Account, Charge};
+use crate::inbox::{Happening, Inbox};
 use crate::metric::BuiltIn;
 
 /// Bytes of messages that wait for the script before no more are read. The server is slowed down by then.
@@ -180,7 +180,7 @@ impl Line {
         if let Event::Message { bytes, .. } = &event {
             self.unheard.set(self.unheard.get() + bytes.len() + MESSAGE_BYTES);
         }
-        self.inbox.push(self.id, event);
+        self.inbox.push(self.id, Happening::Socket(event));
     }
 
     /// The script has taken an event: there is room for more.

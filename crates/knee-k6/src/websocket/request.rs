@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use knee_engine::http::origin::Origin;
 use knee_engine::http::prepared::{PreparedRequest, RequestWriter};
+use knee_engine::http::proxy::rules::ProxyRules;
 
 use crate::http::compose::seconds_now;
 use crate::http::cookie::Jar;
 use crate::http::go_url::GoUrl;
-use crate::http::request::{Origins, Target, canonical};
+use crate::http::request::{Origins, canonical, origin_of};
 
 /// The module of k6 that a socket belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +66,8 @@ pub struct SocketTarget {
 }
 
 impl SocketTarget {
-    /// The target of a URL. Fails with k6's message.
-    pub fn of(written: &str) -> Result<Self, String> {
+    /// The target of a URL, in a run with these proxies. Fails with k6's message.
+    pub fn of(written: &str, proxies: Option<&ProxyRules>) -> Result<Self, String> {
         let url = GoUrl::parse(written.as_bytes()).map_err(|error| error.to_string())?;
         let scheme = match url.scheme() {
             "ws" => "http",
@@ -78,9 +79,12 @@ impl SocketTarget {
         }
         let rest = written.get(url.scheme().len()..).unwrap_or_default();
         let url = GoUrl::parse(format!("{scheme}{rest}").as_bytes()).map_err(|error| error.to_string())?;
-        let target = Target::new(url, written);
-        let origin = target.origin.map_err(|why| why.words)?;
-        Ok(Self { url: target.url, origin })
+        let origin = origin_of(&url).map_err(|why| why.words)?;
+        let origin = match proxies {
+            Some(proxies) => proxies.tunnel(origin),
+            None => origin,
+        };
+        Ok(Self { url, origin: Arc::new(origin) })
     }
 }
 
@@ -155,7 +159,7 @@ mod tests {
             dialect: Dialect::Ws,
             url: url.into(),
             shown: url.into(),
-            target: SocketTarget::of(url),
+            target: SocketTarget::of(url, None),
             headers: headers.collect(),
             protocols: protocols.iter().map(|name| (*name).to_owned()).collect(),
             offers_deflate: false,
@@ -209,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_scheme_decides_whether_the_connection_is_encrypted() {
-        let origin = |url: &str| SocketTarget::of(url).unwrap().origin;
+        let origin = |url: &str| SocketTarget::of(url, None).unwrap().origin;
         assert_eq!((origin("ws://h/").tls, origin("ws://h/").port), (false, 80));
         assert_eq!((origin("WSS://h/").tls, origin("wss://h/").port), (true, 443));
     }

@@ -2,7 +2,7 @@
 //!
 //! Numbers them and finds them; does not open them.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -10,24 +10,26 @@ use knee_core::clock::MonotonicClock;
 use knee_engine::http::websocket::close;
 
 use super::event::Event;
-use super::inbox::Inbox;
 use super::line::{Line, NORMAL};
 use super::session::Session;
 use crate::account::Account;
+use crate::inbox::{Happening, Inbox};
 
-/// The sockets of one VU, and what happened on them.
-#[derive(Default)]
+/// The sockets of one VU.
 pub struct Sockets {
     lines: RefCell<HashMap<u64, Rc<Line>>>,
     inbox: Rc<Inbox>,
-    last: Cell<u64>,
 }
 
 impl Sockets {
+    /// No sockets yet. What happens on them goes to `inbox`.
+    pub fn new(inbox: Rc<Inbox>) -> Self {
+        Self { lines: RefCell::default(), inbox }
+    }
+
     /// Adds a socket that is about to be opened; its number.
     pub fn add(&self, session: Session, clock: MonotonicClock, account: &Account) -> u64 {
-        let id = self.last.get() + 1;
-        self.last.set(id);
+        let id = self.inbox.number();
         let line = Line::new(id, session, clock, account, self.inbox.clone());
         self.lines.borrow_mut().insert(id, Rc::new(line));
         id
@@ -38,26 +40,15 @@ impl Sockets {
         self.lines.borrow().get(&id).cloned()
     }
 
-    /// What happened on them.
-    pub const fn inbox(&self) -> &Rc<Inbox> {
-        &self.inbox
-    }
-
-    /// The first event of any socket.
-    pub fn take(&self) -> Option<(u64, Event)> {
-        let (id, event) = self.inbox.pop()?;
-        self.heard(id, &event);
-        Some((id, event))
-    }
-
     /// The first event of one socket.
     pub fn take_of(&self, id: u64) -> Option<Event> {
-        let event = self.inbox.pop_of(id)?;
+        let Happening::Socket(event) = self.inbox.pop_of(id)? else { return None };
         self.heard(id, &event);
         Some(event)
     }
 
-    fn heard(&self, id: u64, event: &Event) {
+    /// The script has taken an event of a socket.
+    pub fn heard(&self, id: u64, event: &Event) {
         if let Some(line) = self.find(id) {
             line.heard(event);
         }

@@ -11,7 +11,7 @@ use knee_engine::http::websocket::handshake::Refusal;
 use knee_engine::http::websocket::opening::OpenError;
 
 use crate::go_quote::quoted;
-use crate::http::error_code;
+use crate::http::{error_code, proxy_error};
 
 /// After a close nothing more is sent.
 pub const CLOSE_SENT: &str = "websocket: close sent";
@@ -60,6 +60,9 @@ pub fn of_handshake(error: &OpenError, origin: &Origin) -> String {
         OpenError::Refused(Refusal::BadHandshake) => "websocket: bad handshake".to_owned(),
         OpenError::Refused(Refusal::Compression) => "websocket: invalid compression negotiation".to_owned(),
         OpenError::NoResponse(line) => format!("malformed HTTP response {}", quoted(line.as_bytes())),
+        OpenError::Failed(failure @ Failure { proxy: Some(problem), .. }) => {
+            proxy_error::of_handshake(problem, failure)
+        }
         OpenError::Failed(failure) if failure.fault == Fault::ClosedEarly => UNEXPECTED_EOF.to_owned(),
         OpenError::Failed(failure) => {
             let detail = error_code::detail_of(failure, origin);

@@ -182,7 +182,8 @@ pub struct RunReportFlags {
     /// Name of the saved run, for `knee history` and `knee compare --baseline` [default: script]
     #[arg(long, value_name = "NAME", conflicts_with = "record")]
     pub name: Option<String>,
-    /// k6's samples as json=FILE or csv=FILE (.gz compresses), or sums as experimental-prometheus-rw; repeatable
+    /// k6's samples as json=FILE or csv=FILE (.gz compresses), as points to influxdb=URL/DATABASE, or sums as
+    /// experimental-prometheus-rw or opentelemetry; repeatable
     #[arg(short = 'o', long = "out", value_name = "KIND=FILE")]
     pub out: Vec<String>,
     /// k6's summary: compact, full or disabled [default: compact]

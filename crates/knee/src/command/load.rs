@@ -17,6 +17,7 @@ use knee_core::validity::diagnostics::Http2Offer;
 use knee_driver::Loaded;
 use knee_engine::control::Control;
 use knee_engine::host;
+use knee_engine::http::proxy::{Proxy, ProxyKind};
 use knee_engine::http::request::Defaults;
 use knee_engine::http::settings::HttpVersion;
 use knee_engine::http::tls;
@@ -55,7 +56,8 @@ pub(super) fn checked(args: &LoadArgs, narrate: fn(&str)) -> Result<Load, Failed
     let load = settings::resolve(args, &Surroundings::read()).map_err(refused)?;
     target::probe(&load.targets, &load.http).map_err(refused)?;
     let env = |name: &str| std::env::var(name).ok();
-    let warning = load.requests.first().and_then(|request| proxy::ignored(Some(&request.url), &env));
+    let request = load.requests.first().filter(|_| load.http.proxy.is_none());
+    let warning = request.and_then(|request| proxy::ignored(&request.url, &env));
     if let Some(warning) = warning {
         narrate(&format!("warning: {}", on_one_line(&warning)));
     }
@@ -205,13 +207,15 @@ fn measure(
 pub(super) fn way(load: &Load) -> Result<HttpConfig, Problem> {
     let needs_tls = load.requests.iter().any(|request| request.url.scheme() == "https");
     let may_redirect = load.http.redirects > 0;
-    let tls = (needs_tls || may_redirect)
+    let is_secure = |proxy: &Arc<Proxy>| proxy.kind == ProxyKind::Https;
+    let tls = (needs_tls || may_redirect || load.http.proxy.as_ref().is_some_and(is_secure))
         .then(|| tls::configure(&load.http.tls, load.http.version))
         .transpose()
         .map_err(|error| Problem::new(error.to_string(), "check --cacert, --cert and --key"))?;
     let defaults = Defaults {
         keep_alive: load.http.keep_alive,
         accept_encoding: load.http.decode,
+        proxy: load.http.proxy.clone(),
         ..Defaults::default()
     };
     let http2 = (load.http.version == HttpVersion::One).then_some(Http2Offer::OnRequest);

@@ -40,7 +40,7 @@ pub fn run(args: &RunArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     session.program.notes().iter().for_each(|note| narrate(&format!("note: {}", on_one_line(note))));
     let options = options(&asked, &session)?;
     let warnings = options.warnings.iter().cloned().chain(unsupported(&options));
-    let warnings = warnings.chain(proxy::ignored(None, &env));
+    let warnings = warnings.chain(proxy::of_script(&env).1);
     warnings.for_each(|warning| narrate(&format!("warning: {}", on_one_line(&warning))));
     let job = Job::new(args, &asked, &session, &options, terminal, &lines)?;
     if !args.report.quiet {

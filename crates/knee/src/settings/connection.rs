@@ -4,6 +4,7 @@
 //! it sets up TLS, also before any load.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use knee_core::unit::Nanos;
 use knee_engine::http::settings::{AddressFamily, ConnectTo, HttpVersion, Settings, TlsSettings};
@@ -12,6 +13,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::file::read_file;
 use super::number::{size, span_above_zero, whole};
+use super::proxy;
 use crate::args::{ConnectionFlags, RequestFlags};
 use crate::problem::{Problem, reason};
 
@@ -29,6 +31,8 @@ pub fn settings(flags: &ConnectionFlags, request: &RequestFlags) -> Result<Setti
         Some(text) => span_above_zero("--connect-timeout", text)?,
         None => defaults.connect_timeout,
     };
+    let version = version(flags)?;
+    let proxy = flags.proxy.as_deref().map(|text| proxy::explicit(text, version)).transpose()?;
     Ok(Settings {
         connect_timeout,
         request_timeout: request_timeout(request)?,
@@ -43,7 +47,8 @@ pub fn settings(flags: &ConnectionFlags, request: &RequestFlags) -> Result<Setti
             .as_deref()
             .map_or(Ok(defaults.decoded_max), |text| size("--decoded-max", text))?,
         tls: tls(flags)?,
-        version: version(flags)?,
+        version,
+        proxy: proxy.map(Arc::new),
         ..defaults
     })
 }

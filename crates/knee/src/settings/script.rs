@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use knee_k6::options::Layer;
 use knee_k6::options::layer::FlagError;
-use knee_k6::output::Target;
+use knee_k6::output::{Target, TargetError};
 use knee_k6::read::Read;
 
 use super::file::read_file;
@@ -333,16 +333,27 @@ fn outputs(flags: &RunReportFlags, env: Lookup<'_>) -> Result<Vec<Target>, Probl
         given = variable.split(',').filter(|text| !text.is_empty()).map(str::to_owned).collect();
     }
     let read = |text: &String| {
-        Target::parse(text, env).map_err(|words| {
-            let hint = if words.contains("K6_PROMETHEUS_RW_") {
-                "the guide for users of k6 lists these variables, and what each takes"
-            } else {
-                "use `-o json=FILE`, `-o csv=FILE` or `-o experimental-prometheus-rw`; every run is also saved, see `knee report`"
-            };
-            Problem::new(words, hint)
-        })
+        Target::parse(text, env).map_err(|error| Problem::new(error.to_string(), output_hint(text, &error)))
     };
     given.iter().map(read).collect()
+}
+
+fn output_hint(text: &str, error: &TargetError) -> &'static str {
+    match error {
+        TargetError::Setting(_) if text.starts_with("csv") => "use one of k6's values, such as `rfc3339`",
+        TargetError::Setting(_) => {
+            "the guide for users of k6 lists the settings of this output, and what each takes"
+        }
+        TargetError::Unknown(kind) => match kind.as_str() {
+            "cloud" | "web-dashboard" => {
+                "knee has no cloud; `knee report --format html` writes a page of a run that was saved"
+            }
+            "statsd" | "datadog" => "k6 has no such output since 0.55; use `-o opentelemetry`",
+            _ => {
+                "use `-o json=FILE`, `-o csv=FILE`, `-o influxdb=URL/DATABASE`, `-o opentelemetry` or `-o experimental-prometheus-rw`; every run is also saved, see `knee report`"
+            }
+        },
+    }
 }
 
 fn log(flags: &RunReportFlags, env: Lookup<'_>) -> Result<Log, Problem> {

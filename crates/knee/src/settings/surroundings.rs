@@ -2,7 +2,11 @@
 //!
 //! Does not read `K6_*` and other variables of a script.
 
-use super::target;
+use std::sync::Arc;
+
+use knee_engine::http::proxy::rules::ProxyRules;
+
+use super::{proxy, target};
 
 /// Input from the machine and the environment, which was not typed.
 #[derive(Clone, Debug)]
@@ -18,6 +22,8 @@ pub struct Surroundings {
     pub no_color: bool,
     /// Whether `GODEBUG` keeps programs written in Go, such as k6, from using HTTP/2.
     pub without_http2: bool,
+    /// The proxies that the environment names, for scripts.
+    pub proxies: Option<Arc<ProxyRules>>,
     /// Finds the addresses of a name.
     pub resolve: target::Resolve,
 }
@@ -33,6 +39,7 @@ impl Surroundings {
             stderr_terminal: std::io::stderr().is_terminal(),
             no_color: std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
             without_http2: std::env::var("GODEBUG").is_ok_and(|value| is_without_http2(&value)),
+            proxies: proxy::of_script(&|name| std::env::var(name).ok()).0,
             resolve: target::resolve,
         }
     }

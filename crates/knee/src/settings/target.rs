@@ -36,7 +36,7 @@ pub struct Target {
     pub host: String,
     /// Port.
     pub port: u16,
-    /// Its addresses of the family wanted, in the resolver's order; one at least.
+    /// Its addresses of the family wanted, in the resolver's order; none for a server that only a proxy can resolve.
     pub addresses: Vec<SocketAddr>,
 }
 
@@ -50,7 +50,8 @@ impl Target {
     }
 }
 
-/// Every host that the requests will be sent to, each once; none when a Unix socket takes them all.
+/// Every host that is connected to, each once: the proxy, or all that the requests are for; none when a Unix socket takes
+/// them all.
 ///
 /// # Errors
 ///
@@ -63,6 +64,9 @@ pub fn targets(
     if settings.unix_socket.is_some() {
         return Ok(Vec::new());
     }
+    if let Some(proxy) = &settings.proxy {
+        return Ok(vec![look_up(proxy.host.clone(), proxy.port, settings, resolve)?]);
+    }
     let mut targets: Vec<Target> = Vec::new();
     for request in requests {
         for (host, port) in destinations(request, settings) {
@@ -72,6 +76,20 @@ pub fn targets(
         }
     }
     Ok(targets)
+}
+
+/// Every host that a proxy sends the requests to, each once; `None` without a proxy. A name that only the proxy can
+/// resolve has no address.
+pub fn servers(requests: &[RequestTemplate], settings: &Settings, resolve: Resolve) -> Option<Vec<Target>> {
+    settings.proxy.as_ref()?;
+    let mut servers: Vec<Target> = Vec::new();
+    for (host, port) in requests.iter().flat_map(|request| destinations(request, settings)) {
+        if !servers.iter().any(|known| known.host == host && known.port == port) {
+            let addresses = resolve(&host, port, settings.connect_timeout).unwrap_or_default();
+            servers.push(Target { host, port, addresses });
+        }
+    }
+    Some(servers)
 }
 
 /// Destination of a request's connections: its own host, or the one that `--connect-to` names.
@@ -149,7 +167,10 @@ pub fn refuse_public(targets: &[Target], plan: &Plan, allowed: &[String]) -> Res
     let is_allowed =
         |host: &str| allowed.iter().any(|named| named.trim_matches(['[', ']']).eq_ignore_ascii_case(host));
     let public = targets.iter().find(|target| {
-        target.addresses.iter().any(|address| is_public(address.ip())) && !is_allowed(&target.host)
+        // What only a proxy can resolve is rather far away.
+        let is_unknown = target.addresses.is_empty();
+        let is_public = is_unknown || target.addresses.iter().any(|address| is_public(address.ip()));
+        is_public && !is_allowed(&target.host)
     });
     match public {
         Some(target) if !is_little(plan) => Err(Problem::new(

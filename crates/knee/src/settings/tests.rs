@@ -33,6 +33,7 @@ fn surroundings() -> Surroundings {
         stderr_terminal: true,
         no_color: false,
         without_http2: false,
+        proxies: None,
         resolve: resolve_name,
     }
 }
@@ -182,7 +183,12 @@ const BAD: &[&str] = &[
     "http://localhost/ -p 4",
     "http://localhost/ --http2 -p 0",
     "http://localhost/ --http-version 3",
-    "http://localhost/ -x proxy:3128",
+    "http://localhost/ -x ftp://proxy",
+    "http://localhost/ -x localhost:3128 --connect-to a:1:b:1",
+    "http://localhost/ -x localhost:3128 --proxy-header a:b",
+    "http://localhost/ -x nowhere.test:3128",
+    "http://public.test/ -c 500 -x localhost:3128",
+    "http://nowhere.test/ -c 500 -x localhost:3128",
     "http://localhost/ --rand-regex-url",
     "http://localhost/ --burst-delay 2s",
     "http://localhost/ --db-url a.db",

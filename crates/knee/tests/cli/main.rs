@@ -35,6 +35,7 @@ mod merge;
 mod modules;
 mod own_faults;
 mod permissions;
+mod proxy;
 mod screen;
 mod script;
 mod script_memory;

@@ -202,18 +202,6 @@ fn an_archive_of_k6_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn a_proxy_that_is_not_used_is_reported_and_explained() {
-    let home = Home::new();
-    home.file("s.js", "export default function () {}");
-    let finished = home.knee("run -q s.js").env("HTTPS_PROXY", "http://p:3128").run();
-    let warning = "warning: HTTPS_PROXY is set, but knee connects directly, without a proxy [proxy]";
-    assert!(finished.stderr.contains(warning), "{}", finished.stderr);
-    let excepted = home.knee("run -q s.js").env("HTTPS_PROXY", "http://p:3128").env("NO_PROXY", "*").run();
-    assert!(!excepted.stderr.contains("proxy"), "{}", excepted.stderr);
-    assert!(home.knee("explain proxy").run().stdout.contains("NO_PROXY"));
-}
-
-#[test]
 fn validity_changes_the_exit_code_of_a_script_on_request_alone() {
     let server = Server::start();
     let script = asking(&server, "/x", "");

@@ -12,6 +12,7 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
+use super::grpc::{Doors, Extras};
 use super::{Answer, Journal, Respond, http2};
 
 /// What clients need to know.
@@ -96,6 +97,22 @@ pub fn open(journal: &Journal) -> Result<Secure> {
     variables.push(("TLS_NONE", door_without_tls()?));
     let two = config(&authority.identity(&here, false)?, all, None)?;
     variables.push(("TLS_2", http2::door(Arc::unwrap_or_clone(two), journal)?));
+    let plain = || -> Result<ServerConfig> {
+        Ok(Arc::unwrap_or_clone(config(&authority.identity(&here, false)?, all, None)?))
+    };
+    let unknown = config(&stranger.identity(&here, false)?, all, None)?;
+    let checking = config(&authority.identity(&here, false)?, all, Some(&authority))?;
+    let doors = Doors::new(journal)?;
+    variables.extend([
+        ("GRPC", doors.open(Extras::All, None)?),
+        ("GRPC_OLD", doors.open(Extras::Old, None)?),
+        ("GRPC_BARE", doors.open(Extras::None, None)?),
+        ("GRPC_TLS", doors.open(Extras::All, Some(plain()?))?),
+        ("GRPC_UNKNOWN", doors.open(Extras::All, Some(Arc::unwrap_or_clone(unknown)))?),
+        ("GRPC_CLIENT", doors.open(Extras::All, Some(Arc::unwrap_or_clone(checking)))?),
+        ("GRPC_CA", stranger.pem),
+    ]);
+    doors.serve();
     let (certificate, key) = authority.identity(&["client"], false)?;
     variables.push(("CLIENT_CERT", certificate.pem()));
     variables.push(("CLIENT_KEY", key.serialize_pem()));

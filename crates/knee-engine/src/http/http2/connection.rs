@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use h2::SendStream;
 use h2::client::{Builder, ResponseFuture, SendRequest};
 use knee_core::clock::MonotonicClock;
 use knee_core::outcome::Fault;
@@ -26,6 +27,7 @@ use super::super::response::{
 use super::super::settings::{HttpVersion, Settings};
 use super::io::{Io, Shared};
 use super::message::head_of;
+use super::tap::Moments;
 use super::trouble;
 use crate::recorder::Marks;
 
@@ -43,7 +45,8 @@ const FIRST_STREAMS: usize = 100;
 /// An open connection.
 pub struct Http2Connection {
     requests: RefCell<SendRequest<Bytes>>,
-    shared: Rc<Shared>,
+    pub(super) shared: Rc<Shared>,
+    pub(super) clock: MonotonicClock,
     /// Where it leads.
     pub origin: Arc<Origin>,
     authority: String,
@@ -93,12 +96,13 @@ impl Http2Connection {
                 let (failure, _) = trouble::of(&error, &ended, false, false);
                 ended.keep_reason(&failure);
             }
-            ended.is_closed.set(true);
+            ended.close();
         });
         let authority = format!("{}:{}", origin.host, origin.port);
         Ok(Rc::new(Self {
             requests: RefCell::new(requests),
             shared,
+            clock,
             origin: origin.clone(),
             authority,
             peer,
@@ -111,6 +115,59 @@ impl Http2Connection {
     /// Whether a request can begin on it, as far as is known.
     pub fn is_usable(&self) -> bool {
         !self.shared.is_closed.get()
+    }
+
+    /// The other end; `None` for Unix sockets.
+    pub const fn peer(&self) -> Option<Peer> {
+        self.peer
+    }
+
+    /// Begins a stream with the head of `request`, once the server takes another one. Calls `on_sent` when the head is
+    /// handed to the connection, which writes it in its next turn. Its body is not sent.
+    pub(super) async fn open_stream(
+        &self,
+        request: &PreparedRequest,
+        is_last: bool,
+        on_sent: impl FnOnce(Nanos),
+    ) -> Result<(ResponseFuture, SendStream<Bytes>), Stop> {
+        let head = head_of(request, self.origin.tls, &self.authority).map_err(Stop::Own)?;
+        let mut requests = self.requests.borrow().clone();
+        poll_fn(|ctx| requests.poll_ready(ctx)).await.map_err(Stop::Unsent)?;
+        on_sent(self.clock.now());
+        let (response, body) = requests.send_request(head, is_last).map_err(Stop::Unsent)?;
+        self.shared.tap.borrow_mut().ask(response.stream_id().as_u32());
+        Ok((response, body))
+    }
+
+    /// What it means that a stream stopped. `is_reused` says whether the connection had answered before the stream began.
+    pub(super) fn stopped(&self, stop: Stop, moments: Moments, is_reused: bool) -> ExchangeError {
+        let at = self.clock.now();
+        let (error, is_unsent) = match stop {
+            Stop::Own(failure) => return ExchangeError { failure, at, unprocessed: Unprocessed::No },
+            Stop::Library(error) => (error, false),
+            Stop::Unsent(error) => (error, true),
+        };
+        if !error.is_reset() {
+            // Nothing else can begin on it.
+            self.shared.is_closed.set(true);
+        }
+        let has_begun = moments.first_byte > Nanos::ZERO;
+        let (failure, unprocessed) = trouble::of(&error, &self.shared, has_begun, is_reused);
+        if error.is_go_away() {
+            self.shared.keep_reason(&failure);
+        }
+        let unprocessed = if is_unsent && is_reused { Unprocessed::Surely } else { unprocessed };
+        ExchangeError { failure, at, unprocessed }
+    }
+
+    /// A request was answered.
+    pub(super) fn note_answered(&self) {
+        self.answered.set(self.answered.get().saturating_add(1));
+    }
+
+    /// Whether a request was answered on it.
+    pub(super) fn has_answered(&self) -> bool {
+        self.answered.get() > 0
     }
 }
 
@@ -131,7 +188,7 @@ impl Drop for Http2Stream {
 }
 
 /// Why there is no complete response.
-enum Stop {
+pub(super) enum Stop {
     /// The library says so.
     Library(h2::Error),
     /// The same, before anything of the request was sent.
@@ -155,7 +212,7 @@ impl From<Fault> for Stop {
 impl Http2Stream {
     /// A stream that has not begun.
     pub fn on(connection: Rc<Http2Connection>) -> Self {
-        let is_reused = connection.answered.get() > 0;
+        let is_reused = connection.has_answered();
         Self { connection, number: 0, body: 0, is_reused }
     }
 
@@ -180,7 +237,7 @@ impl Http2Stream {
         marks: &mut Marks,
         on_sent: impl FnOnce(Nanos),
     ) -> Result<Response, ExchangeError> {
-        let ended = self.run(worker_io, request, sink, marks, on_sent).await;
+        let ended = self.run(request, sink, marks, on_sent).await;
         let shared = &self.connection.shared;
         let moments = shared.tap.borrow().moments(self.number);
         if moments.sent > Nanos::ZERO {
@@ -190,55 +247,31 @@ impl Http2Stream {
             marks.sent_last = moments.sent;
         }
         (marks.sent_all, marks.first_byte) = (moments.sent_all, moments.first_byte);
-        let at = worker_io.clock.now();
-        let (error, is_unsent) = match ended {
-            Ok(status) => {
-                self.connection.answered.set(self.connection.answered.get().saturating_add(1));
-                let done = if moments.done > Nanos::ZERO { moments.done } else { at };
-                return Ok(Response { status, done, surplus: false, keep_alive: true });
-            }
-            Err(Stop::Own(failure)) => {
-                return Err(ExchangeError { failure, at, unprocessed: Unprocessed::No });
-            }
-            Err(Stop::Library(error)) => (error, false),
-            Err(Stop::Unsent(error)) => (error, true),
-        };
-        if !error.is_reset() {
-            // Nothing else can begin on it.
-            shared.is_closed.set(true);
-        }
-        let has_begun = moments.first_byte > Nanos::ZERO;
-        let (failure, unprocessed) = trouble::of(&error, shared, has_begun, self.is_reused);
-        if error.is_go_away() {
-            shared.keep_reason(&failure);
-        }
-        let unprocessed = if is_unsent && self.is_reused { Unprocessed::Surely } else { unprocessed };
-        Err(ExchangeError { failure, at, unprocessed })
+        let status = ended.map_err(|stop| self.connection.stopped(stop, moments, self.is_reused))?;
+        self.connection.note_answered();
+        let done = if moments.done > Nanos::ZERO { moments.done } else { worker_io.clock.now() };
+        Ok(Response { status, done, surplus: false, keep_alive: true })
     }
 
     /// The status of a complete response.
     async fn run<S: Sink>(
         &mut self,
-        worker_io: WorkerIo<'_>,
         request: &PreparedRequest,
         sink: &mut S,
         marks: &mut Marks,
         on_sent: impl FnOnce(Nanos),
     ) -> Result<u16, Stop> {
         let connection = self.connection.clone();
-        let head = head_of(request, connection.origin.tls, &connection.authority).map_err(Stop::Own)?;
-        let mut requests = connection.requests.borrow().clone();
-        poll_fn(|ctx| requests.poll_ready(ctx)).await.map_err(Stop::Unsent)?;
-        let sent = worker_io.clock.now();
-        on_sent(sent);
-        if marks.sent == Nanos::ZERO {
-            marks.sent = sent;
-        }
-        (marks.sent_last, marks.sent_all, marks.first_byte) = (sent, Nanos::ZERO, Nanos::ZERO);
         let has_body = !request.body().is_empty();
-        let (response, mut body) = requests.send_request(head, !has_body).map_err(Stop::Unsent)?;
+        let note_sent = |sent| {
+            on_sent(sent);
+            if marks.sent == Nanos::ZERO {
+                marks.sent = sent;
+            }
+            (marks.sent_last, marks.sent_all, marks.first_byte) = (sent, Nanos::ZERO, Nanos::ZERO);
+        };
+        let (response, mut body) = connection.open_stream(request, !has_body, note_sent).await?;
         self.number = response.stream_id().as_u32();
-        connection.shared.tap.borrow_mut().ask(self.number);
         if has_body {
             body.send_data(Bytes::copy_from_slice(request.body()), true)?;
         }

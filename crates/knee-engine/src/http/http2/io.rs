@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 
 use knee_core::clock::MonotonicClock;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -29,6 +29,10 @@ pub struct Shared {
     pub is_ended: Cell<bool>,
     /// Whether no request can begin on it any more.
     pub is_closed: Cell<bool>,
+    /// Whether bytes of the server have arrived.
+    has_heard: Cell<bool>,
+    /// What waits for the first of them.
+    waker: RefCell<Option<Waker>>,
 }
 
 impl Shared {
@@ -40,6 +44,35 @@ impl Shared {
             is_http1: Cell::new(false),
             is_ended: Cell::new(false),
             is_closed: Cell::new(false),
+            has_heard: Cell::new(false),
+            waker: RefCell::new(None),
+        }
+    }
+
+    /// The connection has ended.
+    pub fn close(&self) {
+        self.is_closed.set(true);
+        self.wake();
+    }
+
+    /// Ready when bytes of the server have arrived, or when the connection has ended before.
+    pub fn poll_heard(&self, ctx: &Context<'_>) -> Poll<()> {
+        if self.has_heard.get() || self.is_closed.get() {
+            return Poll::Ready(());
+        }
+        self.waker.replace(Some(ctx.waker().clone()));
+        Poll::Pending
+    }
+
+    fn heard(&self) {
+        self.has_heard.set(true);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        let waker = self.waker.borrow_mut().take();
+        if let Some(waker) = waker {
+            waker.wake();
         }
     }
 
@@ -92,6 +125,7 @@ impl Io {
         if !self.has_begun && !bytes.is_empty() {
             self.has_begun = true;
             self.shared.is_http1.set(bytes.starts_with(b"HTTP/1"));
+            self.shared.heard();
         }
         self.shared.tap.borrow_mut().received(bytes, self.clock.now());
         self.plain.extend_from_slice(bytes);

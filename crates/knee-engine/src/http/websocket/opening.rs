@@ -7,7 +7,6 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 
 use knee_core::outcome::Fault;
 use knee_core::unit::Nanos;
@@ -21,7 +20,6 @@ use super::super::origin::Origin;
 use super::super::peer::Peer;
 use super::super::prepared::PreparedRequest;
 use super::super::response::{ResponseHead, Sink};
-use super::super::tls::SessionState;
 use super::handshake::{HandshakeReply, Refusal};
 use super::open_place::OpenPlace;
 use super::socket::Socket;
@@ -163,7 +161,10 @@ impl Attempt {
     async fn receive(&mut self, network: &Network, channel: &mut Channel) -> Result<Vec<u8>, OpenError> {
         let mut input = Vec::new();
         loop {
-            let read = poll_fn(|ctx| poll_receive(ctx, network, channel, &mut input)).await;
+            let read = poll_fn(|ctx| {
+                channel.poll_take(ctx, &mut network.worker_io().scratch.borrow_mut(), &mut input)
+            })
+            .await;
             let count = read.map_err(OpenError::Failed)?;
             if self.marks.first_byte == Nanos::ZERO && count > 0 {
                 self.marks.first_byte = network.clock.now();
@@ -197,7 +198,10 @@ impl Attempt {
                 _ => break,
             }
             next.clear();
-            let read = poll_fn(|ctx| poll_receive(ctx, network, channel, &mut next)).await;
+            let read = poll_fn(|ctx| {
+                channel.poll_take(ctx, &mut network.worker_io().scratch.borrow_mut(), &mut next)
+            })
+            .await;
             let Ok(1..) = read else { break };
             self.counts.bytes_received += next.len() as u64;
         }
@@ -217,31 +221,6 @@ fn head_of(reply: &HandshakeReply) -> Vec<u8> {
     }
     head.extend_from_slice(b"\r\n");
     head
-}
-
-/// Appends what arrived to `input`; the number of bytes, 0 at the end.
-fn poll_receive(
-    ctx: &mut Context<'_>,
-    network: &Network,
-    channel: &mut Channel,
-    input: &mut Vec<u8>,
-) -> Poll<Result<usize, Failure>> {
-    let worker_io = network.worker_io();
-    let mut scratch = worker_io.scratch.borrow_mut();
-    loop {
-        let read = ready!(channel.poll_read(ctx, &mut scratch));
-        let count = read.map_err(|error| Failure::exchanging(&error, Operation::Read))?;
-        let before = input.len();
-        let state = channel.receive(&mut scratch[..count], |plain| {
-            input.extend_from_slice(plain);
-            Ok(())
-        })?;
-        let taken = input.len() - before;
-        // Records that carry no data are part of TLS.
-        if taken > 0 || count == 0 || state == SessionState::Closed {
-            return Poll::Ready(Ok(taken));
-        }
-    }
 }
 
 /// The start of a body.

@@ -1,12 +1,8 @@
-//! Passes what happened on a socket of `k6/websockets` to its handlers, between two jobs of the script.
-//!
-//! Waits only when the script has thrown and its sockets are closed.
+//! Passes what happened on a socket of `k6/websockets` to its handlers. Does not wait.
 
-use knee_core::unit::Nanos;
 use rquickjs::{Ctx, Result};
 
 use super::shown;
-use crate::op::Op;
 use crate::state::State;
 use knee_k6::websocket::event::Event;
 
@@ -26,21 +22,4 @@ pub fn deliver(ctx: &Ctx<'_>, state: &State, id: u64, event: Event) -> Result<()
     }
     let shown = shown::event(ctx, state, event)?;
     deliver.restore(ctx)?.call((shown,))
-}
-
-/// The script has thrown: closes its sockets, and waits until their handlers have seen it, as k6 does. What handlers
-/// throw now is lost, because the iteration has failed already.
-pub fn wind_up(ctx: &Ctx<'_>, state: &State) {
-    for id in state.sockets.close_all() {
-        state.events.unlisten(id);
-    }
-    while state.events.has_listeners() && !state.must_end() {
-        if let Some((id, event)) = state.sockets.take() {
-            if deliver(ctx, state, id, event).is_err() {
-                ctx.catch();
-            }
-        } else if !ctx.execute_pending_job() && state.ask(Op::Await(Nanos::MAX)).is_none() {
-            return;
-        }
-    }
 }

@@ -21,7 +21,9 @@ use crate::module::text::Text;
 use crate::op::Op;
 use crate::program::LogLevel;
 use crate::state::State;
+use knee_k6::errand::Work;
 use knee_k6::go_text;
+use knee_k6::websocket::conversation::converse;
 use knee_k6::websocket::event::Event;
 use knee_k6::websocket::line::{Line, Unsent};
 use knee_k6::websocket::request::Dialect;
@@ -76,7 +78,10 @@ fn dial<'js>(ctx: &Ctx<'js>, dialect: Dialect, given: &[Value<'js>]) -> Result<A
     let deliver = given.get(3).and_then(|deliver| deliver.as_function().cloned());
     let deliver = deliver.map(|deliver| Persistent::save(ctx, deliver));
     state.events.listen(id, Listener { deliver, memory });
-    state.ask(Op::Dial(id, Rc::new(request))).ok_or_else(|| cut(ctx))?;
+    if let Some(line) = state.sockets.find(id) {
+        let work: Work = Box::new(move |errand| Box::pin(converse(errand, request, line)));
+        state.ask(Op::Start(work)).ok_or_else(|| cut(ctx))?;
+    }
     array_of(ctx, [(id as f64).into_js(ctx), (*url).into_js(ctx)])
 }
 

@@ -43,7 +43,7 @@ pub fn request<'js>(
         dialect,
         url: seen.into(),
         shown: shown.into(),
-        target: SocketTarget::of(&written),
+        target: SocketTarget::of(&written, state.http.borrow().proxies.as_deref()),
         headers: Vec::new(),
         protocols: protocols_of(ctx, given(1))?,
         offers_deflate: false,

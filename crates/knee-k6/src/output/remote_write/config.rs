@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use crate::duration::SignedDuration;
+use super::super::variables::{Lookup, Variables};
 
 /// What begins each of the variables.
 const PREFIX: &str = "K6_PROMETHEUS_RW_";
-/// Longest time that a URL or another setting can name, against typing errors.
-const INTERVAL_MAX: Duration = Duration::from_secs(3_600);
 
 /// Where series go, and in which form.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,60 +88,41 @@ impl Config {
     ///
     /// # Errors
     /// A value is wrong, or asks for what is not supported; the text names the variable.
-    pub fn from_env(env: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
-        let get = |name: &str| env(&format!("{PREFIX}{name}")).filter(|value| !value.is_empty());
-        for name in ["SIGV4_REGION", "SIGV4_ACCESS_KEY", "SIGV4_SECRET_KEY", "CLIENT_CERTIFICATE"] {
-            if get(name).is_some() {
-                return Err(format!("{PREFIX}{name} is not supported"));
-            }
-        }
-        let flag = |name: &str| match get(name).as_deref() {
-            Some("true" | "1") => Ok(true),
-            None | Some("false" | "0") => Ok(false),
-            Some(other) => Err(format!("{PREFIX}{name} is `{other}`, not true or false")),
-        };
-        let url = get("SERVER_URL").unwrap_or_else(|| "http://localhost:9090/api/v1/write".to_owned());
+    pub fn from_env(env: Lookup<'_>) -> Result<Self, String> {
+        let variables = Variables::new(PREFIX, env);
+        variables.refuse(&["SIGV4_REGION", "SIGV4_ACCESS_KEY", "SIGV4_SECRET_KEY", "CLIENT_CERTIFICATE"])?;
+        let url = variables.text_or("SERVER_URL", "http://localhost:9090/api/v1/write");
         if !url.starts_with("http://") && !url.starts_with("https://") {
             return Err(format!("{PREFIX}SERVER_URL is `{url}`, which is no URL of http or https"));
         }
-        let stats = get("TREND_STATS").unwrap_or_else(|| "p(99)".to_owned());
+        let stats = variables.text_or("TREND_STATS", "p(99)");
         Ok(Self {
             url,
-            headers: headers(&get)?,
-            insecure: flag("INSECURE_SKIP_TLS_VERIFY")?,
-            interval: interval(get("PUSH_INTERVAL").as_deref())?,
+            headers: headers(&variables)?,
+            insecure: variables.flag("INSECURE_SKIP_TLS_VERIFY")?.unwrap_or(false),
+            interval: variables.span("PUSH_INTERVAL", Duration::from_secs(5))?,
             stats: stats.split(',').map(Stat::parse).collect::<Result<_, _>>()?,
-            native: flag("TREND_AS_NATIVE_HISTOGRAM")?,
-            stale: flag("STALE_MARKERS")?,
+            native: variables.flag("TREND_AS_NATIVE_HISTOGRAM")?.unwrap_or(false),
+            stale: variables.flag("STALE_MARKERS")?.unwrap_or(false),
         })
     }
 }
 
 /// The headers that the user asks for, and those of credentials.
-fn headers(get: &dyn Fn(&str) -> Option<String>) -> Result<Vec<(String, String)>, String> {
+fn headers(variables: &Variables<'_>) -> Result<Vec<(String, String)>, String> {
     let mut headers = Vec::new();
-    if let Some(user) = get("USERNAME") {
-        let pair = format!("{user}:{}", get("PASSWORD").unwrap_or_default());
-        headers.push(("authorization".to_owned(), knee_engine::http::request::basic(pair.as_bytes())));
+    if let Some(user) = variables.text("USERNAME") {
+        let pair = format!("{user}:{}", variables.text_or("PASSWORD", ""));
+        headers.push(("authorization".to_owned(), knee_engine::http::credentials::basic(pair.as_bytes())));
     }
-    for text in get("HTTP_HEADERS").unwrap_or_default().split(',').filter(|text| !text.is_empty()) {
+    for text in variables.text_or("HTTP_HEADERS", "").split(',').filter(|text| !text.is_empty()) {
         let (name, value) =
             text.split_once(':').ok_or_else(|| format!("`{text}` in {PREFIX}HTTP_HEADERS has no colon"))?;
         headers.push((name.trim().to_ascii_lowercase(), value.trim().to_owned()));
     }
-    if let Some(token) = get("BEARER_TOKEN") {
+    if let Some(token) = variables.text("BEARER_TOKEN") {
         headers.retain(|(name, _)| name != "authorization");
         headers.push(("authorization".to_owned(), format!("Bearer {token}")));
     }
     Ok(headers)
-}
-
-/// The time between two pushes: as k6 writes durations, or a number of milliseconds.
-fn interval(text: Option<&str>) -> Result<Duration, String> {
-    let Some(text) = text else { return Ok(Duration::from_secs(5)) };
-    let span = SignedDuration::parse(text)
-        .map(|span| Duration::from_nanos(span.to_nanos().as_nanos()))
-        .ok()
-        .filter(|span| *span > Duration::ZERO && *span <= INTERVAL_MAX);
-    span.ok_or_else(|| format!("{PREFIX}PUSH_INTERVAL is `{text}`, not a duration from 1ms to 1h"))
 }

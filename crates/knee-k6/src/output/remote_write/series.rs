@@ -8,29 +8,21 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::super::batch::Batch;
+use super::super::sums::{SERIES_MAX, TagSet, TagSets};
 use super::config::Stat;
 use super::message::{Label, Sample, TimeSeries, WriteRequest};
 use super::native::NativeHistogram;
 use crate::metric::{Contains, Kind, MetricId, Registry, Trend};
 
-/// Most series; k6 warns at as many. Samples of further ones are counted as lost.
-const SERIES_MAX: usize = 100_000;
-/// Lists of tags of a batch that are recognized by their place, without being compared.
-const LISTS_MET: usize = 16;
 /// The value that marks a series as ended.
 const STALE: u64 = 0x7ff0_0000_0000_0002;
-
-/// A set of tags, by its number.
-type TagSet = u32;
-type Tags = Box<[(String, String)]>;
 
 /// All series.
 pub struct SeriesSet {
     metrics: Arc<Registry>,
     stats: Vec<Stat>,
     native: bool,
-    numbers: FxHashMap<Tags, TagSet>,
-    tags: Vec<Tags>,
+    tags: TagSets,
     series: FxHashMap<(MetricId, TagSet), Series>,
     /// Those that changed since the last message, in the order in which they did.
     changed: Vec<(MetricId, TagSet)>,
@@ -61,8 +53,7 @@ impl SeriesSet {
             metrics,
             stats,
             native,
-            numbers: FxHashMap::default(),
-            tags: Vec::new(),
+            tags: TagSets::default(),
             series: FxHashMap::default(),
             changed: Vec::new(),
             lost: 0,
@@ -76,41 +67,23 @@ impl SeriesSet {
 
     /// Adds samples up.
     pub fn add(&mut self, batch: &Batch) {
-        // A batch has few lists of tags, and many moments with each; equal lists of other batches have other places.
-        let mut met: Vec<(*const (String, String), TagSet)> = Vec::new();
-        for samples in batch.moments() {
-            let pairs = samples.tags.pairs();
-            let known = met.iter().rev().take(LISTS_MET).find(|(place, _)| *place == pairs.as_ptr());
-            let tags = if let Some((_, tags)) = known {
-                *tags
-            } else {
-                let tags = self.number(pairs);
-                met.push((pairs.as_ptr(), tags));
-                tags
-            };
+        let mut sets = std::mem::take(&mut self.tags);
+        sets.each(batch, |tags, samples| {
             let at = i64::try_from(samples.at.as_nanos() / 1_000_000).unwrap_or(i64::MAX);
-            for (metric, value) in samples.values {
-                self.take(*metric, tags, at, *value);
+            match tags {
+                Some(tags) => {
+                    samples.values.iter().for_each(|(metric, value)| self.take(*metric, tags, at, *value));
+                }
+                None => self.lost += samples.values.len() as u64,
             }
-        }
-    }
-
-    fn number(&mut self, pairs: &[(String, String)]) -> TagSet {
-        if let Some(number) = self.numbers.get(pairs) {
-            return *number;
-        }
-        let number = self.tags.len() as TagSet;
-        if self.tags.len() <= SERIES_MAX {
-            self.tags.push(pairs.into());
-            self.numbers.insert(pairs.into(), number);
-        }
-        number
+        });
+        self.tags = sets;
     }
 
     fn take(&mut self, metric: MetricId, tags: TagSet, at: i64, value: f64) {
         let key = (metric, tags);
         if !self.series.contains_key(&key) {
-            if self.series.len() >= SERIES_MAX || tags as usize >= self.tags.len() {
+            if self.series.len() >= SERIES_MAX {
                 self.lost += 1;
                 return;
             }
@@ -196,9 +169,8 @@ impl SeriesSet {
     fn labels(&self, name: &str, suffix: &str, tags: TagSet) -> Vec<Label> {
         let name = if suffix.is_empty() { format!("k6_{name}") } else { format!("k6_{name}_{suffix}") };
         let mut labels = vec![Label { name: "__name__".to_owned(), value: name }];
-        let pairs = self.tags.get(tags as usize).map_or(&[][..], |tags| tags);
-        let filled = pairs.iter().filter(|(name, value)| !name.is_empty() && !value.is_empty());
-        labels.extend(filled.map(|(name, value)| Label { name: name.clone(), value: value.clone() }));
+        let filled = self.tags.filled(tags);
+        labels.extend(filled.map(|(name, value)| Label { name: name.to_owned(), value: value.to_owned() }));
         labels.sort_by(|one, other| one.name.cmp(&other.name));
         labels
     }

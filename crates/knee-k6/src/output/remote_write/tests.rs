@@ -1,14 +1,12 @@
 //! What an endpoint gets, by the names and figures of k6, and what happens if it does not take it.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
-use std::thread;
 
 use knee_core::unit::Nanos;
 use prost::Message as _;
 
 use super::super::batch::{Batch, TagList};
+use super::super::test_server::{Request, TestServer};
 use super::super::{Settings, Target, Writer};
 use super::config::{Config, Stat};
 use super::message::{TimeSeries, WriteRequest};
@@ -137,48 +135,17 @@ fn settings_come_from_the_variables_of_k6_and_errors_name_them() {
     }
 }
 
-/// A request that an endpoint got: its head, and its message.
-type Push = (String, WriteRequest);
-
-/// Answers pushes with a status; returns the URL and what came.
-fn endpoint(status: u16) -> (String, Arc<Mutex<Vec<Push>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/api/v1/write", listener.local_addr().unwrap());
-    let pushes = Arc::new(Mutex::new(Vec::new()));
-    let kept = pushes.clone();
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let kept = kept.clone();
-            thread::spawn(move || take(stream, status, &kept));
-        }
-    });
-    (url, pushes)
+/// The pushes that a server got.
+fn pushes(server: &TestServer) -> Vec<(Request, WriteRequest)> {
+    let read = |request: Request| {
+        let plain = snap::raw::Decoder::new().decompress_vec(&request.body).unwrap();
+        (request, WriteRequest::decode(&plain[..]).unwrap())
+    };
+    server.requests("", 0).into_iter().map(read).collect()
 }
 
-fn take(mut stream: TcpStream, status: u16, kept: &Mutex<Vec<Push>>) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    loop {
-        let (mut head, mut length) = (String::new(), 0);
-        loop {
-            let mut line = String::new();
-            if reader.read_line(&mut line).unwrap_or(0) == 0 {
-                return;
-            }
-            if line.trim().is_empty() {
-                break;
-            }
-            let line = line.to_ascii_lowercase();
-            if let Some(value) = line.strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap();
-            }
-            head.push_str(&line);
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body).unwrap();
-        let plain = snap::raw::Decoder::new().decompress_vec(&body).unwrap();
-        kept.lock().unwrap().push((head, WriteRequest::decode(&plain[..]).unwrap()));
-        let _ = write!(stream, "HTTP/1.1 {status} X\r\ncontent-length: 0\r\n\r\n");
-    }
+fn url(server: &TestServer) -> String {
+    format!("http://{}/api/v1/write", server.address)
 }
 
 /// Sends batches to an endpoint; what was said meanwhile, and the warning at the end.
@@ -206,29 +173,31 @@ fn sent_to(url: &str, more: &[(&str, &str)], batches: u64) -> (Vec<String>, Opti
 
 #[test]
 fn an_endpoint_gets_the_sums_of_the_whole_run_at_its_end_and_then_the_markers() {
-    let (url, pushes) = endpoint(204);
-    let (said, warning) = sent_to(&url, &[("STALE_MARKERS", "true"), ("BEARER_TOKEN", "secret")], 20);
+    let server = TestServer::start(204, "");
+    let (said, warning) =
+        sent_to(&url(&server), &[("STALE_MARKERS", "true"), ("BEARER_TOKEN", "secret")], 20);
     assert_eq!((said, warning), (Vec::new(), None));
-    let pushes = pushes.lock().unwrap();
-    let (head, first) = &pushes[0];
+    let pushes = pushes(&server);
+    let (request, first) = &pushes[0];
     assert_eq!(lines(first), ["__name__=k6_http_reqs_total,status=200 20 @ 20"]);
+    assert_eq!(request.line, "POST /api/v1/write HTTP/1.1\r\n");
     for line in [
-        "post /api/v1/write ",
         "content-encoding: snappy",
         "content-type: application/x-protobuf",
         "x-prometheus-remote-write-version: 0.1.0",
         "authorization: bearer secret",
     ] {
-        assert!(head.contains(line), "{head}");
+        assert!(request.headers.contains(line), "{}", request.headers);
     }
     assert!(pushes[1].1.series[0].samples[0].value.is_nan());
 }
 
 #[test]
 fn an_endpoint_that_refuses_is_named_once_while_the_load_runs_and_counted_at_the_end() {
-    let (url, pushes) = endpoint(500);
+    let server = TestServer::start(500, "");
+    let url = url(&server);
     let (said, warning) = sent_to(&url, &[("STALE_MARKERS", "true")], 3);
-    assert_eq!(pushes.lock().unwrap().len(), 2);
+    assert_eq!(pushes(&server).len(), 2);
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(said[0].starts_with(&format!("cannot send series to {url}: ")), "{said:?}");
     let words =

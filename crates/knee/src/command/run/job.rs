@@ -67,9 +67,9 @@ impl<'a> Job<'a> {
             session,
             options,
             way: way(&options.http, &terminal).map_err(refused)?,
+            http: http(&options.http, &terminal),
             terminal,
             lines,
-            http: http(&options.http),
             guards,
             total: Total::new(&metrics.catalog(), asked.summary.mode == Mode::Full),
             tally: Arc::default(),
@@ -110,7 +110,7 @@ fn guards(asked: &Asked, session: &Session, options: &Options) -> Result<Arc<[Gu
     Ok(guards.into())
 }
 
-fn http(options: &HttpOptions) -> HttpDefaults {
+fn http(options: &HttpOptions, surroundings: &Terminal) -> HttpDefaults {
     let own = HttpDefaults::default();
     HttpDefaults {
         redirects: options.max_redirects,
@@ -122,6 +122,7 @@ fn http(options: &HttpOptions) -> HttpDefaults {
         fresh_connections: options.no_vu_connection_reuse,
         user_agent: options.user_agent.clone().unwrap_or(own.user_agent),
         pace: options.rps.map(|rate| Arc::new(Pace::per_second(rate))),
+        proxies: surroundings.proxies.clone(),
     }
 }
 

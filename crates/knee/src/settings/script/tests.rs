@@ -78,7 +78,8 @@ fn the_configuration_file_is_read_and_must_be_json() {
 #[test]
 fn what_makes_no_sense_is_reported_before_any_load() {
     for (line, words) in [
-        ("s.js -o influxdb=x", "there is no output `influxdb`"),
+        ("s.js -o kafka=x", "there is no output `kafka`"),
+        ("s.js -o influxdb=localhost:8086/k6", "the URL after `influxdb=` has no scheme"),
         ("s.js --summary-mode most", "`most` is not a value of `--summary-mode`"),
         ("s.js --log-output loki", "`loki` is not a value of `--log-output`"),
         ("s.js --tag a", "`a` is not a value of `--tag`"),

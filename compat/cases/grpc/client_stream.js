@@ -1,0 +1,19 @@
+// row: grpc.Stream
+// lines: any
+import grpc from 'k6/net/grpc';
+const show = (value) => JSON.stringify(value, (key, part) => (['status', 'code'].includes(key) ? Number(part) : part && typeof part === 'object' && !Array.isArray(part) ? Object.fromEntries(Object.entries(part).sort()) : part));
+const client = new grpc.Client();
+client.load([], 'shop.proto');
+export default function () {
+  client.connect(__ENV.GRPC, { plaintext: true });
+  const stream = new grpc.Stream(client, 'shop.Shop/Sum');
+  stream.on('data', (item, meta) => console.log('data', show(item)));
+  stream.on('error', (error) => console.log('error', show(error)));
+  stream.on('end', () => console.log('end'));
+
+  for (let count = 1; count <= 5; count += 1) stream.write({ name: 'item', count });
+  stream.end();
+  const none = new grpc.Stream(client, '/shop.Shop/Sum');
+  none.on('data', (total) => console.log('none', show(total)));
+  none.end();
+}

@@ -1,0 +1,9 @@
+// row: grpc.connect
+import grpc from 'k6/net/grpc';
+const show = (value) => JSON.stringify(value, (key, part) => (['status', 'code'].includes(key) ? Number(part) : part && typeof part === 'object' && !Array.isArray(part) ? Object.fromEntries(Object.entries(part).sort()) : part));
+const attempt = (name, act) => { try { console.log(name, show(act())); } catch (error) { console.log(name, 'threw', error.message.split(': proto')[0]); } };
+const client = new grpc.Client();
+export default function () {
+  attempt('connect', () => client.connect(__ENV.GRPC_BARE, { plaintext: true, reflect: true }));
+  attempt('invoke', () => client.invoke('shop.Shop/Echo', {}));
+}

@@ -1,0 +1,14 @@
+// row: grpc.invoke
+import grpc from 'k6/net/grpc';
+const show = (value) => JSON.stringify(value, (key, part) => (['status', 'code'].includes(key) ? Number(part) : part && typeof part === 'object' && !Array.isArray(part) ? Object.fromEntries(Object.entries(part).sort()) : part));
+const attempt = (name, act) => { try { console.log(name, show(act())); } catch (error) { console.log(name, 'threw', error.message.split(': proto')[0]); } };
+const client = new grpc.Client();
+client.load([], 'old.proto');
+export default function () {
+  client.connect(__ENV.GRPC, { plaintext: true });
+  const echo = (req) => client.invoke('old.Shop/Echo', req).message;
+  attempt('group', () => echo({ box: { label: 'a' } }));
+  attempt('Group', () => echo({ Box: { label: 'a' } }).box);
+  attempt('extension', () => echo({ '[old.remark]': 'said' }));
+  attempt('enum', () => echo({ size: 1 }).size);
+}

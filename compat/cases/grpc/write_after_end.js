@@ -1,0 +1,18 @@
+// row: grpc.Stream
+import grpc from 'k6/net/grpc';
+const show = (value) => JSON.stringify(value, (key, part) => (['status', 'code'].includes(key) ? Number(part) : part && typeof part === 'object' && !Array.isArray(part) ? Object.fromEntries(Object.entries(part).sort()) : part));
+const client = new grpc.Client();
+client.load([], 'shop.proto');
+export default function () {
+  client.connect(__ENV.GRPC, { plaintext: true });
+  const stream = new grpc.Stream(client, 'shop.Shop/Chat');
+  stream.on('data', (item, meta) => console.log('data', show(item)));
+  stream.on('error', (error) => console.log('error', show(error)));
+  stream.on('end', () => console.log('end'));
+
+  stream.write({ name: 'before' });
+  stream.end();
+  stream.write({ name: 'after' });
+  stream.end();
+  stream.write(null);
+}
