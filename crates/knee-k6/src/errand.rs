@@ -1,4 +1,4 @@
-//! Work that a VU does on the network besides the requests of `k6/http`, while its script waits or goes on.
+//! Work on the network other than requests of `k6/http`, such as sockets and gRPC. A script can wait for it or continue.
 //!
 //! Says what such work gets; does not run it.
 

@@ -56,7 +56,7 @@ pub struct Connection {
     closed: tokio::sync::Notify,
 }
 
-/// The status of what is under way when the script closes the client.
+/// The status of calls and streams that are open when the script closes the client.
 pub fn closing() -> Status {
     Status::new(Code::Canceled, "grpc: the client connection is closing")
 }

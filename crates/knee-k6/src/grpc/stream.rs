@@ -29,9 +29,9 @@ use crate::inbox::{Happening, Inbox};
 
 /// Bytes of messages that wait for the script before no more are read. The server is slowed down by then.
 const UNHEARD_MAX: usize = 1 << 20;
-/// Bytes that each waiting message counts for besides its own.
+/// Bytes that are added for each waiting message, for its place in the queue.
 const MESSAGE_BYTES: usize = 128;
-/// The code of the error that ends a stream from this side, as in k6.
+/// The message of the error that ends a stream from this side, as in k6.
 const CANCELLED: &str = "canceled by client (k6)";
 
 /// Something to be sent.

@@ -168,7 +168,7 @@ impl GrpcClient {
         Self { inner: Rc::default() }
     }
 
-    /// `load(importPaths, ...files)`: the methods of `.proto` files and of what they import.
+    /// `load(importPaths, ...files)`: compiles `.proto` files; the methods of these files and of the files they import.
     pub fn load<'js>(
         &self,
         ctx: Ctx<'js>,

@@ -26,7 +26,7 @@ use knee_k6::grpc::session::StreamMetrics;
 use knee_k6::grpc::status::{Code, Status};
 use knee_k6::grpc::stream::{Line, Messages, Opening, serve};
 
-/// What a stream takes besides its messages: a task, its buffers.
+/// Memory of a stream without its messages, in bytes: its task and buffers.
 const STREAM_BYTES: usize = 16 << 10;
 
 /// The functions, as an object that scripts do not see.

@@ -32,7 +32,7 @@ struct Reader<'a> {
     depth: usize,
 }
 
-/// What of an object was read already.
+/// The fields of an object that were read so far.
 #[derive(Default)]
 struct Seen {
     numbers: HashSet<u32>,

@@ -246,7 +246,7 @@ impl<'a> Tokens<'a> {
         JsonError::new(format!("syntax error (line {line}:{column}): {words}"))
     }
 
-    /// An error of what a token means.
+    /// An error about the meaning of a token.
     pub fn error(&self, at: usize, words: &str) -> JsonError {
         let (line, column) = self.position(at);
         JsonError::new(format!("(line {line}:{column}): {words}"))
