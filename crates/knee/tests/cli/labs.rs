@@ -6,9 +6,6 @@ use std::path::{Path, PathBuf};
 
 use crate::program::Home;
 
-/// Studies whose trials belong to an older `study.toml`, so that only new trials can change their documents.
-const OUTDATED: [&str; 1] = ["runlater"];
-
 fn labs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../labs")
 }
@@ -52,13 +49,6 @@ fn every_document_of_the_labs_is_what_their_saved_trials_say() {
             fs::create_dir(clone.path(".git")).unwrap();
             let finished = clone.knee("study . --report-only").folder(&copy.join(&study)).run();
             let name = name.join(&study).display().to_string();
-            if OUTDATED.contains(&name.trim_end_matches('/')) {
-                assert!(
-                    finished.stderr.contains("the saved trials belong to another study.toml"),
-                    "{finished:?}"
-                );
-                continue;
-            }
             assert!(finished.stderr.contains("results: "), "{name}: {finished:?}");
             for (path, bytes) in files(&copy) {
                 let same = before.get(&path).is_some_and(|known| *known == bytes);
