@@ -4,7 +4,7 @@
 
 use crate::histogram::{HIGHEST, Histogram, rank};
 use crate::outcome::Outcome;
-use crate::tally::{EndpointTally, OutcomeTally};
+use crate::tally::{EndpointTally, OutcomeTally, Phase};
 use crate::unit::Nanos;
 
 /// Samples that must lie above a quantile before it is published.
@@ -69,6 +69,18 @@ impl Distribution {
     /// Lags (sent - due) of every request that was sent.
     pub fn lag(tally: &EndpointTally) -> Self {
         Self::exact(&tally.send_delay)
+    }
+
+    /// Times until the first event; lower bounds of those that waited for it in vain.
+    pub fn first_event(tally: &EndpointTally) -> Self {
+        let [first, without] = [Phase::FirstEvent, Phase::NoEvent].map(|phase| &tally.phases[phase as usize]);
+        let (mut all, mut bounds) = (first.clone(), without.clone());
+        if all.count() + bounds.count() > 0 {
+            // Those that were never sent waited for it too.
+            bounds.merge(&tally.outcomes[Outcome::Unsent as usize].response);
+        }
+        all.merge(&bounds);
+        Self { all, bounds }
     }
 
     /// Times that are all known exactly, such as those of a phase.

@@ -171,6 +171,7 @@ faults! {
     Unsolicited, Protocol, "unsolicited", "the server sent a response that no request asked for";
     H2Protocol, Protocol, "h2_protocol", "the server broke the rules of HTTP/2";
     H2NotSpoken, Protocol, "h2_not_spoken", "the server does not speak HTTP/2";
+    NoEvents, Protocol, "no_events", "the response is no stream of events, or has no event";
     BadRedirect, Protocol, "bad_redirect", "a redirect has no target that knee can follow";
     Refused, Server, "refused", "the server refused the connection";
     ClosedEarly, Server, "closed_early", "the server closed the connection before it answered";
@@ -178,6 +179,7 @@ faults! {
     H2Refused, Server, "h2_refused", "the server refused the HTTP/2 stream, the second time too";
     H2Reset, Server, "h2_reset", "the server reset the HTTP/2 stream";
     GrpcStatus, Server, "grpc_status", "the service answered with a status of gRPC other than OK";
+    EventsCut, Server, "events_cut", "the stream ended before the event that was to end it";
     RequestTimeout, Server, "request_timeout", "no complete response within the time limit";
 }
 

@@ -20,7 +20,7 @@ pub use unknown::{
     UNKNOWN_FAULTS_MAX, UNKNOWN_REST, UNKNOWN_TIMES_MAX, Unknown, UnknownFault, UnknownOutcome, UnknownPhase,
 };
 
-/// The phases of a request.
+/// The phases of a request, and the times of the events of its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
@@ -37,11 +37,41 @@ pub enum Phase {
     Wait,
     /// First byte of the response until the last.
     Receive,
+    /// From the scheduled send until the first event of the response arrived; only for streams of events.
+    FirstEvent,
+    /// From the scheduled send until a time limit or the end of the run, of requests that waited in vain for their first
+    /// event: lower bounds of [`Phase::FirstEvent`].
+    NoEvent,
+    /// From one event to the next. One response has many.
+    EventGap,
+    /// The longest time without an event of each response with an event: between two events, or, where a time limit or
+    /// the end of the run cut the response off, since its last event.
+    LongestGap,
 }
 
 impl Phase {
     /// Every phase, in the order in which they happen.
-    pub const ALL: [Self; 6] = [Self::Dns, Self::Connect, Self::Tls, Self::Send, Self::Wait, Self::Receive];
+    pub const ALL: [Self; 10] = [
+        Self::Dns,
+        Self::Connect,
+        Self::Tls,
+        Self::Send,
+        Self::Wait,
+        Self::Receive,
+        Self::FirstEvent,
+        Self::NoEvent,
+        Self::EventGap,
+        Self::LongestGap,
+    ];
+
+    /// Those that version 1 of the record has, in its order.
+    pub const OF_VERSION_1: [Self; 6] =
+        [Self::Dns, Self::Connect, Self::Tls, Self::Send, Self::Wait, Self::Receive];
+
+    /// Whether it is about the events of a response, and not a part of a request's time.
+    pub const fn is_of_events(self) -> bool {
+        matches!(self, Self::FirstEvent | Self::NoEvent | Self::EventGap | Self::LongestGap)
+    }
 
     /// The phase of this name; `None` if this version does not know it.
     pub fn named(name: &str) -> Option<Self> {
@@ -57,6 +87,10 @@ impl Phase {
             Self::Send => "send",
             Self::Wait => "wait",
             Self::Receive => "receive",
+            Self::FirstEvent => "first_event",
+            Self::NoEvent => "no_event",
+            Self::EventGap => "event_gap",
+            Self::LongestGap => "longest_gap",
         }
     }
 }
@@ -69,7 +103,7 @@ pub struct EndpointTally {
     /// By outcome, in the order of [`Outcome::ALL`].
     pub outcomes: [OutcomeTally; 6],
     /// By phase, in the order of [`Phase::ALL`].
-    pub phases: [Histogram; 6],
+    pub phases: [Histogram; 10],
     /// Send delay: sent - due.
     pub send_delay: Histogram,
     /// Generator lag: the part of the send delay that is the load generator's own, without the wait

@@ -15,6 +15,8 @@ pub mod request;
 
 pub mod response;
 
+pub mod events;
+
 pub mod memory;
 
 pub mod decode;

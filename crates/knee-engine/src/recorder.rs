@@ -20,6 +20,12 @@ struct Flight {
     earliest: Nanos,
     /// `MAX` until the first byte is handed to the kernel.
     sent: Nanos,
+    /// Whether its response is to be a stream of events.
+    has_events: bool,
+    /// When the last event of its response arrived; `MAX` before the first.
+    last_event: Nanos,
+    /// The longest time between two events so far.
+    longest_gap: Nanos,
 }
 
 /// A request's index in the recorder's list of open ones.
@@ -153,7 +159,15 @@ impl Recorder {
     pub fn begin(&mut self, endpoint: EndpointId, due: Nanos, earliest: Nanos) -> FlightId {
         self.tally(endpoint, due).planned += 1;
         self.last = endpoint;
-        let flight = Flight { endpoint, due, earliest, sent: Nanos::MAX };
+        let flight = Flight {
+            endpoint,
+            due,
+            earliest,
+            sent: Nanos::MAX,
+            has_events: false,
+            last_event: Nanos::MAX,
+            longest_gap: Nanos::ZERO,
+        };
         if let Some(place) = self.free.pop() {
             self.flights[place as usize] = Some(flight);
             return FlightId(place);
@@ -169,6 +183,28 @@ impl Recorder {
             flight.sent = at;
             self.step(at, 1);
         }
+    }
+
+    /// The response of a request is to be a stream of events.
+    pub fn expect_events(&mut self, id: FlightId) {
+        if let Some(flight) = &mut self.flights[id.0 as usize] {
+            flight.has_events = true;
+        }
+    }
+
+    /// Records an event of the response of a request, in the order in which they arrive.
+    pub fn event(&mut self, id: FlightId, at: Nanos) {
+        let Some(flight) = &mut self.flights[id.0 as usize] else { return };
+        let before = std::mem::replace(&mut flight.last_event, at);
+        let (endpoint, due) = (flight.endpoint, flight.due);
+        let (phase, span) = match before {
+            Nanos::MAX => (Phase::FirstEvent, at.since(due)),
+            before => (Phase::EventGap, at.since(before)),
+        };
+        if phase == Phase::EventGap {
+            flight.longest_gap = flight.longest_gap.max(span);
+        }
+        self.tally(endpoint, due).phases[phase as usize].record(span);
     }
 
     /// Ends a request exactly once: if it was censored meanwhile, this does nothing.
@@ -270,6 +306,9 @@ impl Recorder {
             tally.generator_lag.record(flight.sent.since(flight.earliest).since(finish.marks.opening()));
         }
         note_phases(tally, &finish.marks, done);
+        if flight.has_events {
+            note_events(tally, flight, finish);
+        }
         note_counts(tally, finish);
     }
 
@@ -318,6 +357,23 @@ fn note_phases(tally: &mut EndpointTally, marks: &Marks, done: Nanos) {
     }
 }
 
+/// What the end of a request says about the events of its response.
+fn note_events(tally: &mut EndpointTally, flight: &Flight, finish: &Finish<'_>) {
+    // The next event was being waited for.
+    let is_open = finish.outcome.is_lower_bound();
+    let mut note = |phase: Phase, span: Nanos| tally.phases[phase as usize].record(span);
+    match flight.last_event {
+        Nanos::MAX if is_open && finish.outcome != Outcome::Unsent => {
+            note(Phase::NoEvent, finish.done.since(flight.due));
+        }
+        Nanos::MAX => {}
+        last => {
+            let open = if is_open { finish.done.since(last) } else { Nanos::ZERO };
+            note(Phase::LongestGap, flight.longest_gap.max(open));
+        }
+    }
+}
+
 fn note_counts(tally: &mut EndpointTally, finish: &Finish<'_>) {
     let counts = &finish.counts;
     tally.bytes_sent += counts.bytes_sent;
@@ -339,3 +395,6 @@ fn note_counts(tally: &mut EndpointTally, finish: &Finish<'_>) {
         tally.bodies.note(checksum, length);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use knee_core::outcome::{Fault, Outcome};
 use knee_core::plan::EndpointId;
@@ -26,6 +27,10 @@ use crate::http::settings::Settings;
 use crate::http::transport::UserPool;
 use crate::recorder::{Finish, FlightId, Recorder};
 use crate::worker::{UserContext, UserId, Workload};
+
+use self::event_watch::EventWatch;
+
+mod event_watch;
 
 /// One kind of request.
 #[derive(Clone, Debug)]
@@ -170,7 +175,14 @@ impl User for HttpUser {
             follow: Some(ready.follow(body, &set.scope)),
         };
         let mut sink = Verifier::new(client.settings(), client.decoders().clone());
-        let fetched = client.fetch(request, &mut sink, |at| recorder.borrow_mut().sent(flight, at)).await;
+        if let Some(events) = &client.settings().events {
+            sink.events = Some(EventWatch::new(recorder.clone(), flight, events.clone()));
+        }
+        let mut fetched = client.fetch(request, &mut sink, |at| recorder.borrow_mut().sent(flight, at)).await;
+        if sink.events.is_some() && matches!(fetched.result, Ok(300..=399)) {
+            // What was not followed is no stream either.
+            fetched.result = Err(Fault::NoEvents.into());
+        }
         self.record(flight, &fetched, &sink);
         // A time limit is noticed a little after it has passed. Until then the user was not free.
         let free = if fetched.outcome() == Outcome::Timeout { self.client.now() } else { fetched.done };
@@ -209,7 +221,8 @@ impl HttpUser {
             fault: fault.map(|failure| (failure.fault, failure.message.as_deref())),
             marks: fetched.marks,
             counts: fetched.counts,
-            body: fetched.result.is_ok().then(|| sink.body()),
+            // Streams of events differ from each other, and that says nothing.
+            body: (fetched.result.is_ok() && sink.events.is_none()).then(|| sink.body()),
         };
         self.recorder.borrow_mut().finish(flight, &finish);
     }
@@ -242,8 +255,8 @@ impl ReadyRequest {
     }
 }
 
-/// Checks a response without knowing its expected content: the body must decode, and a checksum
-/// distinguishes it from other bodies.
+/// Checks a response without knowing its expected content: the body must decode, a checksum distinguishes it from other
+/// bodies, and where the plan says so it must be a stream of events.
 struct Verifier {
     checksum: crc32fast::Hasher,
     length: u64,
@@ -251,6 +264,7 @@ struct Verifier {
     decoded_max: u64,
     decoders: Rc<Decoders>,
     decoder: Option<Decoder>,
+    events: Option<EventWatch>,
 }
 
 impl Verifier {
@@ -262,6 +276,7 @@ impl Verifier {
             decoded_max: settings.decoded_max,
             decoders,
             decoder: None,
+            events: None,
         }
     }
 
@@ -278,17 +293,31 @@ impl Sink for Verifier {
             let encoding = head.fields.get("content-encoding");
             self.decoder = encoding.and_then(|value| self.decoders.decoder(value, self.decoded_max));
         }
-        Ok(())
+        self.events.as_mut().map_or(Ok(()), |events| events.head(head))
     }
 
     fn body(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         self.checksum.update(bytes);
         self.length += bytes.len() as u64;
+        if let Some(events) = &mut self.events {
+            events.body(bytes);
+        }
         self.decoder.as_mut().map_or(Ok(()), |decoder| decoder.feed(bytes))
     }
 
     fn end(&mut self) -> Result<(), Fault> {
         // Responses to HEAD, and 304, name an encoding and have no body.
-        self.decoder.take().filter(|_| self.length > 0).map_or(Ok(()), Decoder::finish)
+        self.decoder.take().filter(|_| self.length > 0).map_or(Ok(()), Decoder::finish)?;
+        self.events.as_mut().map_or(Ok(()), EventWatch::end)
+    }
+
+    fn read_at(&mut self, at: Nanos) {
+        if let Some(events) = &mut self.events {
+            events.read_at(at);
+        }
+    }
+
+    fn poll_wants(&mut self, _ctx: &mut Context<'_>) -> Poll<bool> {
+        Poll::Ready(!self.events.as_ref().is_some_and(EventWatch::is_over))
     }
 }

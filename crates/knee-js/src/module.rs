@@ -77,6 +77,8 @@ pub mod response;
 
 pub mod secrets;
 
+pub mod sse;
+
 pub mod text;
 
 pub mod subtle;
@@ -159,4 +161,5 @@ modules! {
     "k6/websockets" WebSockets websockets::EXPORTS, websockets::build;
     "k6/experimental/websockets" FormerWebSockets websockets::EXPORTS, websockets::build;
     "k6/ws" Ws ws::EXPORTS, ws::build;
+    "k6/x/sse" Sse sse::EXPORTS, sse::build;
 }

@@ -26,6 +26,7 @@ use knee_k6::http::targets::Targets;
 use knee_k6::inbox::Inbox;
 use knee_k6::observe::system_tags::{SystemTag, SystemTags};
 use knee_k6::observe::{Context, Nobody, Observer};
+use knee_k6::sse::stream::EventStreams;
 use knee_k6::websocket::sockets::Sockets;
 
 /// Longest time a script runs before it yields to other VUs.
@@ -85,6 +86,8 @@ pub struct State {
     pub sockets: Sockets,
     /// The streams of gRPC.
     pub streams: Streams,
+    /// The streams of server-sent events.
+    pub event_streams: EventStreams,
     /// `CommonJS` files that have run, by name; while the script is loaded.
     pub required: RefCell<Option<Persistent<Object<'static>>>>,
     /// The run as a whole.
@@ -282,6 +285,7 @@ impl State {
             events: EventLoop::default(),
             sockets: Sockets::new(inbox.clone()),
             streams: Streams::default(),
+            event_streams: EventStreams::default(),
             inbox,
             required: RefCell::default(),
             execution_info: RefCell::default(),

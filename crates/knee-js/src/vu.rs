@@ -138,6 +138,7 @@ impl Vu {
                     self.begun.shutdown().await;
                     self.state.sockets.cut();
                     self.state.streams.clear();
+                    self.state.event_streams.clear();
                     self.conversations.shutdown().await;
                     if !has_waited {
                         // Calls that never wait, one after the other, must not keep other VUs waiting.

@@ -61,6 +61,11 @@ impl SignedDuration {
         Self::parse_with_days(text)
     }
 
+    /// Reads a span as Go's own parser does: every number needs a unit, `0` excepted, and there are no days.
+    pub fn parse_go(text: &str) -> Result<Self, DurationError> {
+        parse_units(text, text)
+    }
+
     /// As the unsigned time of a plan; negative becomes zero.
     pub fn to_nanos(self) -> Nanos {
         Nanos(u64::try_from(self.0).unwrap_or(0))

@@ -46,6 +46,16 @@ impl<'a> OpenFlight<'a> {
         self.recorder.borrow_mut().sent(self.id, at);
     }
 
+    /// Its response is to be a stream of events.
+    pub fn expect_events(&self) {
+        self.recorder.borrow_mut().expect_events(self.id);
+    }
+
+    /// An event of its response arrived at a time.
+    pub fn event(&self, at: Nanos) {
+        self.recorder.borrow_mut().event(self.id, at);
+    }
+
     /// It has ended.
     pub fn finish(self, finish: &Finish<'_>) {
         self.recorder.borrow_mut().finish(self.id, finish);

@@ -9,7 +9,7 @@ pub mod auth;
 
 pub mod cookie;
 
-mod collect;
+pub(crate) mod collect;
 
 pub mod compose;
 
@@ -19,7 +19,7 @@ pub mod error_code;
 
 pub mod go_url;
 
-mod hop;
+pub(crate) mod hop;
 
 pub mod pace;
 

@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::grpc::event::StreamEvent;
 use crate::grpc::reply::Reply;
+use crate::sse::event::StreamNews;
 use crate::websocket::event::Event;
 
 /// Something that happened beside the script.
@@ -18,6 +19,8 @@ pub enum Happening {
     Socket(Event),
     /// On a stream of gRPC.
     Stream(StreamEvent),
+    /// On a stream of server-sent events.
+    Events(StreamNews),
     /// A call of gRPC is over; or k6's words for why its response cannot be shown.
     Called(Box<Result<Reply, String>>),
 }

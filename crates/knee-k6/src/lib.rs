@@ -51,6 +51,8 @@ pub mod read;
 
 pub mod secrets;
 
+pub mod sse;
+
 pub mod summary;
 
 pub mod threshold;

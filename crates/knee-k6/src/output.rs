@@ -25,6 +25,7 @@ pub mod batch;
 mod csv;
 mod endpoint;
 mod influxdb;
+pub mod interval;
 mod json;
 mod number;
 mod opentelemetry;
@@ -91,6 +92,11 @@ pub enum Form {
 }
 
 impl Target {
+    /// Whether it adds samples up, so that many can come as one.
+    pub const fn is_of_sums(&self) -> bool {
+        matches!(self, Self::RemoteWrite(_) | Self::OpenTelemetry(_))
+    }
+
     /// Reads `json=FILE`, `csv=FILE`, one of the forms alone, `experimental-prometheus-rw`, `influxdb=URL/DATABASE`, or
     /// `opentelemetry`.
     ///

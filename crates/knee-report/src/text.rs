@@ -47,6 +47,7 @@ pub fn render(view: &View, style: &Style) -> String {
         [title(view, style), validity::answer(view, style), answer::lines(view, style)].concat(),
         finding::lines(&view.findings, style),
         section::summary(view, style),
+        times::events(view, style),
         times::table(view, style),
         times::histogram(view, style),
         times::phases(view, style),
@@ -75,6 +76,7 @@ pub fn beside_k6(view: &View, style: &Style) -> String {
         // What was planned stands in the options; the plan here counts iterations, not requests.
         title(view, style).into_iter().take(1).chain(plan::part(&view.head)).collect(),
         finding::lines(&view.findings, style),
+        times::events(view, style),
         times::table(view, style),
         section::endpoints(view, style),
         section::errors(view, style),

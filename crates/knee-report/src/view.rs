@@ -9,6 +9,8 @@ pub mod beside;
 
 pub mod column;
 
+pub mod event_stats;
+
 pub mod foreign;
 
 pub mod missing;

@@ -195,6 +195,12 @@ pub struct Request {
     pub arrivals: Arrivals,
     /// Time limit of one request.
     pub timeout: Option<Nanos>,
+    /// Whether responses are streams of events.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stream: bool,
+    /// Data of the event that ends a response; absent if the server ends it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
 }
 
 /// How arrivals of a rate are spread.

@@ -56,6 +56,14 @@ pub enum Metric {
     StatementTimePerRequest,
     /// Mean duration of an iteration of a script.
     IterationTime,
+    /// Mean time from the scheduled send to the first event of a response.
+    FirstEvent,
+    /// Mean time from an event to the next.
+    EventGap,
+    /// Mean of the longest time without an event of each response.
+    LongestGap,
+    /// Events per second.
+    Events,
 }
 
 /// What a figure is counted in.
@@ -99,7 +107,7 @@ pub enum Scale {
 
 impl Metric {
     /// Every metric, in the order of a table.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 25] = [
         Self::Goodput,
         Self::Throughput,
         Self::Mean,
@@ -121,6 +129,10 @@ impl Metric {
         Self::StatementCallsPerRequest,
         Self::StatementTimePerRequest,
         Self::IterationTime,
+        Self::FirstEvent,
+        Self::EventGap,
+        Self::LongestGap,
+        Self::Events,
     ];
 
     /// The name in files and on the command line.
@@ -147,13 +159,17 @@ impl Metric {
             Self::StatementCallsPerRequest => "statement_calls_per_request",
             Self::StatementTimePerRequest => "statement_time_per_request",
             Self::IterationTime => "iteration_time",
+            Self::FirstEvent => "first_event",
+            Self::EventGap => "event_gap",
+            Self::LongestGap => "longest_gap",
+            Self::Events => "events",
         }
     }
 
     /// What it is counted in.
     pub const fn unit(self) -> Unit {
         match self {
-            Self::Goodput | Self::Throughput => Unit::PerSecond,
+            Self::Goodput | Self::Throughput | Self::Events => Unit::PerSecond,
             Self::Errors => Unit::Share,
             Self::BlocksPerRequest | Self::StatementCallsPerRequest => Unit::Count,
             Self::WalPerRequest | Self::Memory | Self::ResponseSize => Unit::Bytes,
@@ -164,7 +180,7 @@ impl Metric {
     /// Which way is better.
     pub const fn direction(self) -> Direction {
         match self {
-            Self::Goodput => Direction::More,
+            Self::Goodput | Self::Events => Direction::More,
             // A service that refuses requests responds to more of them; the generator is not what is compared; a shorter
             // response can say less.
             Self::Throughput | Self::GeneratorCpuPerRequest | Self::ResponseSize => Direction::None,

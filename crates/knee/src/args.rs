@@ -282,6 +282,12 @@ pub struct RequestFlags {
     /// Time limit per request [default: none]
     #[arg(short = 't', long, value_name = "TIME", allow_hyphen_values = true)]
     pub timeout: Option<String>,
+    /// Responses are streams of events: measure the time to the first event and the gaps between events
+    #[arg(long)]
+    pub stream: bool,
+    /// The event with this data ends a response, as in '[DONE]'; without it the server ends it
+    #[arg(long, value_name = "TEXT", requires = "stream")]
+    pub until: Option<String>,
     /// Do not request or decode compressed responses
     #[arg(long)]
     pub disable_compression: bool,
@@ -355,6 +361,9 @@ pub struct OutputFlags {
     /// Name of the saved run, for `knee history` and `knee compare --baseline` [default: the host]
     #[arg(long, value_name = "NAME", conflicts_with = "record")]
     pub name: Option<String>,
+    /// Send the figures while the load runs, as k6's metrics: experimental-prometheus-rw or opentelemetry; repeatable
+    #[arg(long = "out", value_name = "KIND")]
+    pub out: Vec<String>,
     /// Print a line per second instead of the live screen
     #[arg(long)]
     pub no_tui: bool,

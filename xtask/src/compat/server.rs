@@ -15,6 +15,7 @@ mod answer;
 mod auth;
 mod body;
 mod encode;
+mod events;
 mod grpc;
 mod http2;
 mod page;

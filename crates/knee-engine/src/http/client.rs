@@ -160,6 +160,7 @@ impl Client {
         loop {
             let mut stream = self.stream(origin, request, state).await?;
             state.peer = stream.peer();
+            sink.reached(state.peer);
             let worker_io = self.network.worker_io();
             let limit = self.request_limit.unwrap_or_else(|| state.limit(&self.network));
             let begun = &mut state.begun;

@@ -71,13 +71,18 @@ impl Decoders {
     /// A decoder for the value of a `content-encoding` header; it stops at `limit` decoded bytes. `None` for no
     /// encoding, and for unknown codings or chains of codings: their bodies are not decoded.
     pub fn decoder(self: &Rc<Self>, encoding: &[u8], limit: u64) -> Option<Decoder> {
+        self.decoder_into(encoding, DecodedLimit::new(limit))
+    }
+
+    /// The same, which passes decoded bytes to `output`.
+    pub fn decoder_into<O: Output>(self: &Rc<Self>, encoding: &[u8], output: O) -> Option<Decoder<O>> {
         let coding = match ContentCoding::by_name(encoding)? {
             ContentCoding::Gzip => Coding::Inflate(self.inflater(Wrapper::Gzip)),
             ContentCoding::Deflate => Coding::Inflate(self.inflater(Wrapper::Zlib)),
             ContentCoding::Brotli => Coding::Waiting(Windowed::Brotli, Vec::new()),
             ContentCoding::Zstd => Coding::Waiting(Windowed::Zstd, Vec::new()),
         };
-        Some(Decoder { coding, limit: DecodedLimit::new(limit), decoders: self.clone() })
+        Some(Decoder { coding, output, decoders: self.clone() })
     }
 
     /// Decodes a whole body into `out`. After a fault, `out` has what was decoded before it.
@@ -119,9 +124,9 @@ impl Decoders {
 }
 
 /// Decodes one body that arrives in pieces.
-pub struct Decoder {
+pub struct Decoder<O: Output = DecodedLimit> {
     coding: Coding,
-    limit: DecodedLimit,
+    output: O,
     decoders: Rc<Decoders>,
 }
 
@@ -144,7 +149,12 @@ enum Windowed {
     Zstd,
 }
 
-impl Decoder {
+impl<O: Output> Decoder<O> {
+    /// Where decoded bytes go.
+    pub const fn output(&mut self) -> &mut O {
+        &mut self.output
+    }
+
     /// Decodes the next piece.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         if let Coding::Waiting(_, first) = &mut self.coding {
@@ -155,9 +165,9 @@ impl Decoder {
             self.begin()?;
         }
         match &mut self.coding {
-            Coding::Inflate(inflater) => inflater.feed(bytes, &mut self.limit),
-            Coding::Brotli(decoder) => decoder.feed(bytes, &mut self.limit),
-            Coding::Zstd(decoder) => decoder.feed(bytes, &mut self.limit),
+            Coding::Inflate(inflater) => inflater.feed(bytes, &mut self.output),
+            Coding::Brotli(decoder) => decoder.feed(bytes, &mut self.output),
+            Coding::Zstd(decoder) => decoder.feed(bytes, &mut self.output),
             Coding::Waiting(..) | Coding::Ended => Ok(()), // `begin` ends the wait
         }
     }
@@ -180,12 +190,12 @@ impl Decoder {
         self.coding = match windowed {
             Windowed::Brotli => {
                 let mut decoder = Box::new(BrotliDecoder::new(budget));
-                decoder.feed(&first, &mut self.limit)?;
+                decoder.feed(&first, &mut self.output)?;
                 Coding::Brotli(decoder)
             }
             Windowed::Zstd => {
                 let mut decoder = Box::new(ZstdDecoder::new(budget)?);
-                decoder.feed(&first, &mut self.limit)?;
+                decoder.feed(&first, &mut self.output)?;
                 Coding::Zstd(decoder)
             }
         };
@@ -193,7 +203,7 @@ impl Decoder {
     }
 }
 
-impl Drop for Decoder {
+impl<O: Output> Drop for Decoder<O> {
     fn drop(&mut self) {
         let Coding::Inflate(inflater) = std::mem::replace(&mut self.coding, Coding::Ended) else { return };
         self.decoders.keep(inflater);

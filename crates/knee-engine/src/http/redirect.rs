@@ -2,11 +2,15 @@
 //!
 //! Pure: neither sends nor counts. Scripts follow redirects in their own way, as k6 does.
 
+use std::task::{Context, Poll};
+
 use knee_core::outcome::Fault;
+use knee_core::unit::Nanos;
 use url::Url;
 
 use super::failure::Failure;
 use super::origin::{Origin, RedirectScope};
+use super::peer::Peer;
 use super::prepared::PreparedRequest;
 use super::request::{Defaults, prepare};
 use super::response::{ResponseHead, Sink};
@@ -146,6 +150,18 @@ impl<S: Sink> Sink for RedirectSink<'_, S> {
 
     fn end(&mut self) -> Result<(), Fault> {
         self.sink.end()
+    }
+
+    fn read_at(&mut self, at: Nanos) {
+        self.sink.read_at(at);
+    }
+
+    fn reached(&mut self, peer: Option<Peer>) {
+        self.sink.reached(peer);
+    }
+
+    fn poll_wants(&mut self, ctx: &mut Context<'_>) -> Poll<bool> {
+        self.sink.poll_wants(ctx)
     }
 }
 

@@ -18,6 +18,8 @@ pub struct Defaults {
     pub user_agent: String,
     /// Whether connections are kept; if not, `connection: close` is sent.
     pub keep_alive: bool,
+    /// Value of `accept`.
+    pub accept: &'static str,
     /// Whether encoded responses are requested.
     pub accept_encoding: bool,
     /// The proxy of all requests.
@@ -46,6 +48,7 @@ impl Default for Defaults {
         Self {
             user_agent: concat!("knee/", env!("CARGO_PKG_VERSION")).to_owned(),
             keep_alive: true,
+            accept: "*/*",
             accept_encoding: true,
             proxy: None,
         }
@@ -75,7 +78,7 @@ pub fn prepare(
         writer.field("user-agent", defaults.user_agent.as_bytes());
     }
     if !given("accept") {
-        writer.field("accept", b"*/*");
+        writer.field("accept", defaults.accept.as_bytes());
     }
     if !given("accept-encoding") && defaults.accept_encoding {
         writer.field("accept-encoding", b"gzip, deflate, br, zstd");
@@ -158,7 +161,8 @@ mod tests {
         let headers: Vec<_> =
             headers.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect();
         let proxy = proxy.map(|proxy| Arc::new(Proxy::parse(proxy).unwrap()));
-        let defaults = Defaults { user_agent: "t".into(), keep_alive: true, accept_encoding: false, proxy };
+        let defaults =
+            Defaults { user_agent: "t".into(), accept_encoding: false, proxy, ..Defaults::default() };
         let url = Url::parse(url).unwrap();
         let request = prepare(method, &url, &headers, body.map(str::as_bytes), &defaults);
         String::from_utf8(request.as_http1().to_vec()).unwrap()

@@ -2,10 +2,13 @@
 //!
 //! Plain data. [`super::http1`] and [`super::http2`] read it from bytes.
 
+use std::task::{Context, Poll};
+
 use knee_core::outcome::Fault;
 use knee_core::unit::Nanos;
 
 use super::failure::Failure;
+use super::peer::Peer;
 
 /// Receives a response in order: one head, then the body in pieces.
 pub trait Sink {
@@ -17,6 +20,18 @@ pub trait Sink {
 
     /// The body is complete. A fault ends the request.
     fn end(&mut self) -> Result<(), Fault>;
+
+    /// What follows was read at this time.
+    fn read_at(&mut self, _at: Nanos) {}
+
+    /// The request goes to this server; `None` for a Unix socket.
+    fn reached(&mut self, _peer: Option<Peer>) {}
+
+    /// Whether more is to be read, asked before each read. `Pending` is not now; `false` is never: the response is good
+    /// as it is, has no end, and its connection is not used again. The task is woken when the answer changes.
+    fn poll_wants(&mut self, _ctx: &mut Context<'_>) -> Poll<bool> {
+        Poll::Ready(true)
+    }
 }
 
 /// The final head of a response.

@@ -45,6 +45,8 @@ pub struct Settings {
     pub tls: TlsSettings,
     /// The version of HTTP.
     pub version: HttpVersion,
+    /// Whether the responses of the one-liner are streams of events.
+    pub events: Option<EventSettings>,
     /// Users of the one-liner that share a connection; above 1 with HTTP/2 only.
     pub streams: u32,
 }
@@ -67,9 +69,17 @@ impl Default for Settings {
             host_rules: HostRules::default(),
             tls: TlsSettings::default(),
             version: HttpVersion::One,
+            events: None,
             streams: 1,
         }
     }
+}
+
+/// How responses are read that are streams of events.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventSettings {
+    /// Data of the event that ends a response; without it, the server ends it.
+    pub until: Option<Arc<[u8]>>,
 }
 
 /// Which version of HTTP requests are sent with.

@@ -38,6 +38,8 @@ pub struct UserPool {
     opened: Cell<usize>,
     /// Held while a connection is opened that others are to share.
     opening: tokio::sync::Mutex<()>,
+    /// Whether its connections speak HTTP/1.1, whatever the settings say.
+    is_http1: bool,
 }
 
 /// Gives users their pools: each its own, or one for several users if the settings say so.
@@ -75,7 +77,15 @@ impl UserPool {
     /// A pool without connections.
     pub fn new(network: Rc<Network>) -> Self {
         let opened = Cell::new(network.resolver.next_client());
-        Self { number: network.pools.add(), opened, opening: tokio::sync::Mutex::default(), network }
+        let number = network.pools.add();
+        Self { number, opened, opening: tokio::sync::Mutex::default(), is_http1: false, network }
+    }
+
+    /// The same, for connections that speak HTTP/1.1, whatever the settings say.
+    pub fn of_http1(network: Rc<Network>) -> Self {
+        let mut pool = Self::new(network);
+        pool.is_http1 = true;
+        pool
     }
 
     /// What the pools of the worker share.
@@ -127,7 +137,8 @@ impl UserPool {
     ) -> Result<NewStream, Failure> {
         let network = &*self.network;
         // With HTTP/2 for certain, one connection is opened for all that wait.
-        let _opening = match network.settings.version {
+        let version = if self.is_http1 { HttpVersion::One } else { network.settings.version };
+        let _opening = match version {
             HttpVersion::Two => Some(self.opening.lock().await),
             HttpVersion::One | HttpVersion::Negotiated => None,
         };
@@ -136,12 +147,13 @@ impl UserPool {
         }
         let connection_index = self.opened.get();
         self.opened.set(connection_index + 1);
-        let channel = open(network, origin, network.tls(), connection_index, marks, late).await?;
+        let tls = if self.is_http1 { network.tls_http1() } else { network.tls() };
+        let channel = open(network, origin, tls, connection_index, marks, late).await?;
         if origin.tls {
             network.note_secure(origin);
         }
         let open = network.count_opened(channel.peer().map(|peer| peer.address.ip()));
-        let is_http2 = match network.settings.version {
+        let is_http2 = match version {
             HttpVersion::Two => true,
             HttpVersion::Negotiated => channel.protocol() == Some(b"h2"),
             HttpVersion::One => false,

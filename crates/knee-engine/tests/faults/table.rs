@@ -18,6 +18,7 @@ use crate::server::Server;
 
 mod bodies;
 mod connections;
+mod events;
 mod framing;
 mod hang_ups;
 mod heads;
@@ -205,6 +206,8 @@ fn the_table_has_at_least_eighty_rows_and_none_twice() {
         bodies::ROWS,
         connections::ROWS,
         connections::streams::ROWS,
+        events::ROWS,
+        events::UNTIL_ROWS,
         framing::ROWS,
         hang_ups::ROWS,
         heads::ROWS,

@@ -21,6 +21,8 @@ pub fn deliver(ctx: &Ctx<'_>, state: &State, number: u64, happening: Happening) 
             state.streams.heard(number, &event);
             grpc::deliver::event(ctx, state, number, event)
         }
+        // A script waits for these where it opened their stream.
+        Happening::Events(_) => Ok(()),
         Happening::Called(called) => grpc::deliver::called(ctx, state, number, *called),
     }
 }

@@ -13,6 +13,7 @@
 mod abandoned;
 mod documents;
 mod exhausting;
+mod grpc_faults;
 mod harmless;
 mod harness;
 mod hostile;

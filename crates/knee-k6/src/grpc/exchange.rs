@@ -83,6 +83,11 @@ impl<'a> Exchange<'a> {
         }
     }
 
+    /// Its request in the record.
+    pub const fn flight(&self) -> &OpenFlight<'a> {
+        &self.flight
+    }
+
     /// Opens the stream of the exchange. One that the server surely did not process is opened again once, as in grpc-go.
     pub async fn open(
         &mut self,

@@ -25,6 +25,7 @@ use super::session::{Session, StreamMetrics};
 use super::status::{Code, Status};
 use crate::account::{Account, Charge};
 use crate::errand::Errand;
+use crate::flight::OpenFlight;
 use crate::inbox::{Happening, Inbox};
 
 /// Bytes of messages that wait for the script before no more are read. The server is slowed down by then.
@@ -201,7 +202,11 @@ pub async fn serve(errand: Errand, opening: Opening, tell: impl FnOnce(Result<()
     let mut receiver = Receiver::new(incoming, connection.clone());
     let ended = {
         let now = || network.clock.now();
-        let talk = Talk { line: &line, session: &session, now: &now };
+        let watched = line.messages.method.is_server_stream().then(|| exchange.flight());
+        if let Some(flight) = watched {
+            flight.expect_events();
+        }
+        let talk = Talk { line: &line, session: &session, watched, now: &now };
         let talking = talk.both(outgoing, &mut receiver, connection.destination.send_max);
         deadline.limit(limit, pin!(connection.unless_closed(talking))).await
     };
@@ -250,6 +255,8 @@ enum End {
 struct Talk<'a> {
     line: &'a Line,
     session: &'a Session,
+    /// The request whose events the messages of the server are; `None` if it sends one message only.
+    watched: Option<&'a OpenFlight<'a>>,
     now: &'a dyn Fn() -> Nanos,
 }
 
@@ -298,6 +305,9 @@ impl Talk<'_> {
             match receiver.next().await {
                 Next::Message(message) => {
                     let at = (self.now)();
+                    if let Some(flight) = self.watched {
+                        flight.event(at);
+                    }
                     let json = if self.line.messages.is_discarding {
                         Ok("{}".to_owned())
                     } else {

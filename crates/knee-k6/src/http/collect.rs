@@ -52,6 +52,22 @@ impl Collected {
         }
     }
 
+    /// Its header lines; without those that Go's client removes if it has decoded the body.
+    pub fn shown_headers(&self, is_decoded: bool) -> Headers {
+        let mut shown = Headers::default();
+        let removed = |name: &[u8]| {
+            is_decoded
+                && ["content-encoding", "content-length"]
+                    .iter()
+                    .any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
+        };
+        self.headers
+            .iter()
+            .filter(|(name, _)| !removed(name))
+            .for_each(|(name, value)| shown.push(name, value));
+        shown
+    }
+
     /// What the script sees of a request that began at `begun`.
     pub fn into_answer(
         self,

@@ -182,7 +182,8 @@ impl RequestSender {
         self.observer.request(&exchange, &context);
     }
 
-    fn endpoint(&self, request: &Request, hop: &Hop) -> knee_core::plan::EndpointId {
+    /// Where a request is counted.
+    pub(crate) fn endpoint(&self, request: &Request, hop: &Hop) -> knee_core::plan::EndpointId {
         if let Some(name) = &request.name {
             return self.endpoints.id(&self.secrets.masked(name));
         }
@@ -197,7 +198,8 @@ impl RequestSender {
         id
     }
 
-    fn keep_cookies(request: &Request, hop: &Hop, answer: &Answer) {
+    /// Keeps the cookies of a response in the jar of its request.
+    pub(crate) fn keep_cookies(request: &Request, hop: &Hop, answer: &Answer) {
         let Some(jar) = &request.jar else { return };
         let url = &hop.target.url;
         for (name, value) in answer.headers.iter() {

@@ -59,6 +59,24 @@ impl Trend {
         }
     }
 
+    /// Takes one sample `count` times.
+    pub fn add_many(&mut self, value: f64, count: u64) {
+        if count == 0 {
+            return;
+        }
+        self.count += count;
+        self.sum += value * count as f64;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        match &mut self.shape {
+            Shape::Exact(samples) if samples.len() as u64 + count <= EXACT_MAX as u64 => {
+                samples.resize(samples.len() + count as usize, value);
+            }
+            Shape::Exact(_) => self.counted().add(value, count),
+            Shape::Counted(pages) => pages.add(value, count),
+        }
+    }
+
     /// Takes over the samples of another trend. The order of merging does not change any percentile.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;

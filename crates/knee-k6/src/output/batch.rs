@@ -45,6 +45,8 @@ struct Moment {
     at: Nanos,
     tags: ListId,
     metadata: Option<Arc<TagList>>,
+    /// How many samples each of its values stands for.
+    count: u64,
     /// Where its samples end.
     end: usize,
 }
@@ -64,6 +66,8 @@ pub struct Samples<'a> {
     pub at: Nanos,
     /// Their tags, sorted by name.
     pub tags: &'a TagList,
+    /// How many samples each value stands for: one, unless they come from histograms.
+    pub count: u64,
     /// Metadata, which no filter asks for, in any order.
     pub metadata: Option<&'a TagList>,
     /// The metric of each, and its value; milliseconds and bytes where the metric has a unit.
@@ -91,7 +95,21 @@ impl Batch {
         samples: impl IntoIterator<Item = (MetricId, f64)>,
     ) {
         self.samples.extend(samples);
-        self.moments.push(Moment { at, tags, metadata, end: self.samples.len() });
+        self.moments.push(Moment { at, tags, metadata, count: 1, end: self.samples.len() });
+    }
+
+    /// Adds values of one moment that each stand for `count` samples; nothing for none.
+    pub fn push_many(
+        &mut self,
+        at: Nanos,
+        tags: ListId,
+        count: u64,
+        samples: impl IntoIterator<Item = (MetricId, f64)>,
+    ) {
+        if count > 0 {
+            self.samples.extend(samples);
+            self.moments.push(Moment { at, tags, metadata: None, count, end: self.samples.len() });
+        }
     }
 
     /// Number of samples.
@@ -111,7 +129,8 @@ impl Batch {
             let values = &self.samples[from..moment.end];
             from = moment.end;
             let tags = &self.lists[moment.tags.0 as usize];
-            Samples { at: moment.at, tags, metadata: moment.metadata.as_deref(), values }
+            let metadata = moment.metadata.as_deref();
+            Samples { at: moment.at, tags, count: moment.count, metadata, values }
         })
     }
 }

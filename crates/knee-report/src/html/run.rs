@@ -54,6 +54,7 @@ fn sections(view: &View, columns: &Columns, style: &Style) -> Vec<Section> {
     };
     let of_times = remark(view, scale(&view.total.response, style));
     add("findings", "What stops it", String::new(), findings::section(&view.findings, style));
+    add("events", "Events", String::new(), distribution::events(view, style));
     add("times", "Times", of_times, distribution::times(view, columns, style));
     add("spectrum", "Percentile spectrum", distribution::SPECTRUM.to_owned(), distribution::spectrum(view));
     add("throughput", "Throughput", String::new(), Some(throughput(view, columns)));

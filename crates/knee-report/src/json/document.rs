@@ -25,6 +25,7 @@ use serde::Serialize;
 
 use super::figure::{Bodies, finite, reading, seconds};
 use crate::View;
+use crate::view::event_stats::EventStats;
 use crate::view::missing;
 use crate::view::request_stats::{self, RequestStats};
 use crate::view::time_summary::TimeSummary;
@@ -64,6 +65,8 @@ pub struct Document<'v> {
     generator_lag_ms: Summary,
     ok_only: OkOnly,
     phases_ms: Phases<'v>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    events: Option<Events>,
     status: BTreeMap<String, u64>,
     errors: Vec<Error<'v>>,
     bytes: Bytes,
@@ -116,6 +119,7 @@ impl<'v> Document<'v> {
             generator_lag_ms: Summary::of(&total.generator_lag),
             ok_only: OkOnly::of(total),
             phases_ms: Phases::of(total),
+            events: Events::of(view),
             status: status(total),
             errors: errors(total),
             bytes: Bytes::of(total),
@@ -266,6 +270,34 @@ impl<'v> Phases<'v> {
             receive: of(Phase::Receive),
             unknown: unknown.map(|(name, times)| (name.as_str(), Summary::of(times))).collect(),
         }
+    }
+}
+
+/// The events of responses.
+#[derive(Debug, Serialize)]
+struct Events {
+    count: u64,
+    responses: u64,
+    per_response: Option<f64>,
+    per_s: Option<f64>,
+    first_event_ms: Summary,
+    event_gap_ms: Summary,
+    longest_gap_ms: Summary,
+}
+
+impl Events {
+    /// `None` without an event.
+    fn of(view: &View) -> Option<Self> {
+        let events = EventStats::of(&view.total)?;
+        Some(Self {
+            count: events.events,
+            responses: events.responses,
+            per_response: finite(events.per_response()),
+            per_s: finite(events.events as f64 / view.span.window.as_secs_f64()),
+            first_event_ms: Summary::of(events.first),
+            event_gap_ms: Summary::of(events.gap),
+            longest_gap_ms: Summary::of(events.longest),
+        })
     }
 }
 

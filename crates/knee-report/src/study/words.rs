@@ -14,7 +14,16 @@ use crate::number;
 /// The word of a verdict: times and rates of good responses become faster and slower, and so do statements and
 /// iterations; everything else better and worse.
 pub const fn verdict(metric: Metric, verdict: Verdict) -> &'static str {
-    let is_timed = matches!(metric, Metric::Goodput | Metric::StatementTime | Metric::IterationTime);
+    let is_timed = matches!(
+        metric,
+        Metric::Goodput
+            | Metric::StatementTime
+            | Metric::IterationTime
+            | Metric::FirstEvent
+            | Metric::EventGap
+            | Metric::LongestGap
+            | Metric::Events
+    );
     let speed = metric.is_response_time() || is_timed;
     match (verdict, speed) {
         (Verdict::Better, true) => "faster",

@@ -175,7 +175,8 @@ fn miss(miss: &Miss) -> String {
             let (over, n) = (number::count(held.over), number::count(held.n));
             format!("{over} of {n} over {}", slo.limit)
         }
-        Miss::Slo { slo, held } => format!("{} {}", slo.statistic, seconds(held.seconds)),
+        Miss::Slo { slo, held } => format!("{} {}", slo.measured(), seconds(held.seconds)),
+        Miss::NoEvents => "no events".to_owned(),
         Miss::Backlog { per_second } => format!("backlog grows by {}/s", level(*per_second)),
         Miss::Silence => "no response".to_owned(),
     }

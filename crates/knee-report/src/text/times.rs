@@ -10,6 +10,7 @@ use super::style::{Style, heading};
 use super::table::{Cell, Side, Table};
 use crate::View;
 use crate::number::{self, Scale, Unit};
+use crate::view::event_stats::EventStats;
 use crate::view::reading::Reading;
 use crate::view::time_summary::TimeSummary;
 
@@ -153,6 +154,47 @@ pub fn histogram(view: &View, style: &Style) -> Vec<String> {
     lines
 }
 
+/// How many events there were, as the heading of their times.
+pub(crate) fn remark_on_events(view: &View, events: &EventStats<'_>, unit: Unit) -> String {
+    let seconds = view.span.window.as_secs_f64();
+    let per_second = if seconds > 0.0 { events.events as f64 / seconds } else { 0.0 };
+    format!(
+        "in {unit}, of {} in {}, {} each, {} per second",
+        counted(events.events, "event"),
+        counted(events.responses, "response"),
+        number::level(events.per_response()),
+        number::rate(per_second)
+    )
+}
+
+fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", number::count(count), if count == 1 { "" } else { "s" })
+}
+
+/// One unit for the times of events, with the decimals that the shortest one needs.
+pub(crate) fn scale_of_events(events: &EventStats<'_>, style: &Style) -> Scale {
+    let unit = scale(events.first, style).unit;
+    let least = events.rows().into_iter().map(|(_, times)| times.typical()).filter(|typical| *typical > 0.0);
+    Scale::new(unit, least.reduce(f64::min).unwrap_or(0.0))
+}
+
+/// The times of events: until the first, between two, and the longest without one.
+pub fn events(view: &View, style: &Style) -> Vec<String> {
+    let Some(events) = EventStats::of(&view.total) else { return Vec::new() };
+    let scale = scale_of_events(&events, style);
+    let columns = ["average", "p50", "p90", "p99", "max"].map(|name| (name, Side::Right));
+    let mut table = Table::new([("", Side::Left)].into_iter().chain(columns));
+    for (name, times) in events.rows().into_iter().filter(|(_, times)| times.count > 0) {
+        let percentiles = ["p50", "p90", "p99"].map(|name| times.percentile(name));
+        let figures = [times.mean].into_iter().chain(percentiles).chain([times.max]);
+        let cells = figures.map(|figure| Cell::from(short(figure, scale)));
+        table.row(std::iter::once(Cell::from(name)).chain(cells).collect());
+    }
+    let mut lines = vec![heading("Events", &remark_on_events(view, &events, scale.unit), style)];
+    lines.extend(table.lines(style.width, style.palette));
+    lines
+}
+
 /// A figure that is not zero is never shown as zero.
 pub(crate) fn above_zero(figure: Reading, scale: Scale) -> String {
     let step = 10_f64.powf(-(scale.decimals as f64)) * scale.unit.nanos();
@@ -167,7 +209,9 @@ pub(crate) fn timed_phases(view: &View) -> Vec<(&str, &TimeSummary)> {
     let took_time = |times: &TimeSummary| times.max.nanos().is_some_and(|max| max > 0.0);
     let mut phases: Vec<(&str, &TimeSummary)> = Vec::new();
     for (phase, times) in Phase::ALL.into_iter().zip(&view.total.phases) {
-        phases.push((phase.name(), times));
+        if !phase.is_of_events() {
+            phases.push((phase.name(), times));
+        }
     }
     phases.extend(view.total.unknown_phases.iter().map(|(name, times)| (name.as_str(), times)));
     phases.retain(|(_, times)| took_time(times));

@@ -29,8 +29,10 @@ pub struct RequestStats {
     pub send_delay: TimeSummary,
     /// The load generator's part of the send delay.
     pub generator_lag: TimeSummary,
+    /// Until the first event of responses that are streams of events.
+    pub first_event: TimeSummary,
     /// By phase, in the order of [`Phase::ALL`].
-    pub phases: [TimeSummary; 6],
+    pub phases: [TimeSummary; 10],
     /// Complete responses by status code, ascending.
     pub status: Vec<(u16, u64)>,
     /// Requests by outcomes that this version does not know, by name.
@@ -129,6 +131,10 @@ impl RequestStats {
             service_ok: TimeSummary::exact(&Distribution::service_ok(tally)),
             send_delay: exact(&tally.send_delay),
             generator_lag: exact(&tally.generator_lag),
+            first_event: TimeSummary::of(
+                &Distribution::first_event(tally),
+                tally.phases[Phase::NoEvent as usize].min(),
+            ),
             phases: Phase::ALL.map(|phase| exact(&tally.phases[phase as usize])),
             unknown_outcomes: tally
                 .unknown

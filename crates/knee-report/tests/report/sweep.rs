@@ -91,6 +91,8 @@ fn measured(step: &Step, generator_most: f64) -> StepResult {
         books: tally.accounting(),
         response: Distribution::response(&tally),
         service: Distribution::service(&tally),
+        first_event: Distribution::default(),
+        longest_gap: Distribution::default(),
         waiting: (1..=10).map(|t| (f64::from(t), (offered - achieved) * f64::from(t))).collect(),
         in_flight_max: 64,
         in_flight_cap: 1_000,

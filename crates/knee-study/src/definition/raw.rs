@@ -94,6 +94,8 @@ pub(super) struct Workload {
     pub arrival_rate: Option<Spanned<f64>>,
     pub arrivals: Option<super::Arrivals>,
     pub timeout: Option<Text>,
+    pub stream: Option<Spanned<bool>>,
+    pub until: Option<Text>,
     pub measure: Option<Text>,
     pub script: Option<Text>,
     pub env: Option<Spanned<BTreeMap<String, String>>>,

@@ -76,6 +76,10 @@ fn request(raw: raw::Workload, finder: &mut Finder<'_>) -> Option<Request> {
     {
         finder.note(rate.span(), "`arrival_rate` must be above 0 requests/s", "");
     }
+    let stream = raw.stream.is_some_and(toml::Spanned::into_inner);
+    if let Some(until) = raw.until.as_ref().filter(|_| !stream) {
+        finder.note(until.span(), "`until` is for streams of events", "add `stream = true`");
+    }
     let connections = raw.connections.and_then(|number| whole("connections", &number, (1, 65_535), finder));
     Some(Request {
         method: method.to_owned(),
@@ -86,6 +90,8 @@ fn request(raw: raw::Workload, finder: &mut Finder<'_>) -> Option<Request> {
         arrival_rate: raw.arrival_rate.map(toml::Spanned::into_inner),
         arrivals: raw.arrivals.unwrap_or_default(),
         timeout: raw.timeout.and_then(|text| time(&text, finder)),
+        stream,
+        until: raw.until.map(toml::Spanned::into_inner),
     })
 }
 
@@ -94,6 +100,8 @@ fn script(raw: raw::Workload, finder: &mut Finder<'_>, exists: &dyn Fn(&str) -> 
     let positions = [
         ("method", raw.method.map(|key| key.span())),
         ("timeout", raw.timeout.map(|key| key.span())),
+        ("stream", raw.stream.map(|key| key.span())),
+        ("until", raw.until.map(|key| key.span())),
         ("connections", raw.connections.map(|key| key.span())),
         ("arrival_rate", raw.arrival_rate.map(|key| key.span())),
     ];

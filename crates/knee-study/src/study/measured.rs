@@ -9,7 +9,7 @@ use knee_core::estimate::samples_needed;
 use knee_core::histogram::Histogram;
 use knee_core::outcome::Outcome;
 use knee_core::record::Run;
-use knee_core::tally::EndpointTally;
+use knee_core::tally::{EndpointTally, Phase};
 use knee_core::unit::Nanos;
 
 use super::times::ResponseTimes;
@@ -83,6 +83,7 @@ impl Measured {
             requests: ended * work.share,
         };
         figures.extend(spent.memory.map(|bytes| (Metric::Memory, Figure::from(bytes as f64))));
+        figures.extend(events(&tally, planned, window.seconds));
         figures.extend(response_size(&tally).map(|bytes| (Metric::ResponseSize, Figure::from(bytes))));
         Self {
             figures,
@@ -128,6 +129,26 @@ fn response_times(ok: &Histogram, planned: u64) -> BTreeMap<Metric, Figure> {
     let mean = (mean * ok.count() as f64 + max * unsuccessful as f64) / all;
     figures.insert(Metric::Mean, Figure { value: mean, at_least });
     figures.insert(Metric::Max, Figure { value: max, at_least });
+    figures
+}
+
+/// Figures of the events of `planned` requests in so many seconds; none without an event. A request without one took
+/// longer than the slowest first event.
+fn events(tally: &EndpointTally, planned: u64, seconds: f64) -> BTreeMap<Metric, Figure> {
+    let [first, gap, longest] =
+        [Phase::FirstEvent, Phase::EventGap, Phase::LongestGap].map(|phase| &tally.phases[phase as usize]);
+    let mut figures = BTreeMap::new();
+    let (Some(mean), Some(max)) = (first.mean(), first.max()) else { return figures };
+    let without = planned.saturating_sub(first.count()) as f64;
+    let sum = mean * first.count() as f64 + max.as_nanos() as f64 * without;
+    let value = sum / planned.max(1) as f64;
+    figures.insert(Metric::FirstEvent, Figure { value, at_least: without > 0.0 });
+    figures.extend(gap.mean().map(|mean| (Metric::EventGap, Figure::from(mean))));
+    figures.extend(longest.mean().map(|mean| (Metric::LongestGap, Figure::from(mean))));
+    if seconds > 0.0 {
+        let count = first.count().saturating_add(gap.count()) as f64;
+        figures.insert(Metric::Events, Figure::from(count / seconds));
+    }
     figures
 }
 

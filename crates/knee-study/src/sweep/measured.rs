@@ -5,7 +5,7 @@
 use knee_core::estimate::Distribution;
 use knee_core::outcome::{Fault, Outcome};
 use knee_core::record::{Ending, Point, Run};
-use knee_core::tally::{Accounting, EndpointTally, OutcomeTally};
+use knee_core::tally::{Accounting, EndpointTally, OutcomeTally, Phase};
 use knee_core::unit::Nanos;
 use knee_core::validity::{Validity, Warning};
 
@@ -37,6 +37,10 @@ pub struct StepResult {
     pub response: Distribution,
     /// Service times of the same requests.
     pub service: Distribution,
+    /// Times until the first event; empty unless responses are streams of events.
+    pub first_event: Distribution,
+    /// The longest times without an event.
+    pub longest_gap: Distribution,
     /// Seconds since the start, and arrivals in flight or waiting then.
     pub waiting: Vec<(f64, f64)>,
     /// Most requests that were in flight.
@@ -98,6 +102,8 @@ impl StepResult {
             books: run.measured.accounting(),
             response: Distribution::response(&tally),
             service: Distribution::service(&tally),
+            first_event: Distribution::first_event(&all),
+            longest_gap: Distribution::exact(&all.phases[Phase::LongestGap as usize]),
             waiting: window.series(requests_per_arrival),
             in_flight_max: run.concurrency.max,
             in_flight_cap: run.head.plan.users_max(),

@@ -5,7 +5,7 @@
 use knee_core::validity::{Validity, Warning};
 
 use super::measured::StepResult;
-use super::slo::{Held, Slo};
+use super::slo::{Held, Slo, Timed};
 use super::{Config, LoadKind};
 use crate::statistics::trend::theil_sen;
 
@@ -50,6 +50,8 @@ pub enum Miss {
         /// Lower bound of the growth per second.
         per_second: f64,
     },
+    /// No response had an event, although there is a limit on the times of events.
+    NoEvents,
     /// Nothing was answered at all.
     Silence,
 }
@@ -156,7 +158,14 @@ fn silence(result: &StepResult) -> Option<Miss> {
 }
 
 fn limit(slo: Slo, result: &StepResult) -> Option<Miss> {
-    let held = slo.judge(&result.response)?;
+    let times = match slo.of {
+        Timed::Response => &result.response,
+        Timed::FirstEvent => &result.first_event,
+        Timed::LongestGap => &result.longest_gap,
+    };
+    let Some(held) = slo.judge(times) else {
+        return (slo.of != Timed::Response && result.achieved > 0.0).then_some(Miss::NoEvents);
+    };
     (!held.kept).then_some(Miss::Slo { slo, held })
 }
 

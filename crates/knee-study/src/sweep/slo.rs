@@ -9,13 +9,40 @@ use knee_core::estimate::{Distribution, samples_needed};
 use knee_core::unit::Nanos;
 use serde::Serialize;
 
-/// A limit on response time (done - due).
+/// A limit on response time (done - due), or on the times of the events of responses.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Slo {
+    /// Which times.
+    pub of: Timed,
     /// The statistic that is compared with the limit.
     pub statistic: Statistic,
     /// The limit; the statistic must lie below or at it.
     pub limit: Nanos,
+}
+
+/// Times that can have a limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub enum Timed {
+    /// Of responses, until their end.
+    #[default]
+    Response,
+    /// Until the first event of each response.
+    FirstEvent,
+    /// The longest time without an event of each response.
+    LongestGap,
+}
+
+impl Timed {
+    const ALL: [Self; 3] = [Self::Response, Self::FirstEvent, Self::LongestGap];
+
+    /// The name before a statistic, as it is written; response times have none.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Response => "",
+            Self::FirstEvent => "first_event",
+            Self::LongestGap => "longest_gap",
+        }
+    }
 }
 
 /// A statistic of a distribution of times.
@@ -71,6 +98,12 @@ impl Slo {
         Some(Held { kept, seconds: nanos / 1e9, enough, over, n })
     }
 
+    /// What is limited, as reports name it: `p99`, or `first event p99`.
+    pub fn measured(&self) -> String {
+        let words = self.of.name().replace('_', " ");
+        if words.is_empty() { self.statistic.to_string() } else { format!("{words} {}", self.statistic) }
+    }
+
     /// Requests that a step needs for a reliable judgement of the limit.
     pub fn samples(&self) -> u64 {
         match self.statistic {
@@ -93,7 +126,7 @@ impl fmt::Display for Statistic {
 
 impl fmt::Display for Slo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ≤ {}", self.statistic, self.limit)
+        write!(f, "{} ≤ {}", self.measured(), self.limit)
     }
 }
 
@@ -102,7 +135,7 @@ impl fmt::Display for Slo {
 #[error("`{0}` is not a limit on response time")]
 pub struct SloError(String);
 
-/// Reads `p99<250ms`, `p99.9<=1s`, `mean<20ms`, `max<2s`. `<` and `<=` mean the same, because a measured time
+/// Reads `p99<250ms`, `p99.9<=1s`, `mean<20ms`, `max<2s`, `first_event p99<500ms`. `<` and `<=` mean the same, because a measured time
 /// practically never equals the limit.
 impl FromStr for Slo {
     type Err = SloError;
@@ -111,7 +144,8 @@ impl FromStr for Slo {
         let error = || SloError(text.to_owned());
         let (statistic, limit) = text.split_once('<').ok_or_else(error)?;
         let limit = limit.strip_prefix('=').unwrap_or(limit).trim();
-        let statistic = match statistic.trim() {
+        let (of, statistic) = timed(statistic.trim());
+        let statistic = match statistic {
             "mean" | "avg" => Statistic::Mean,
             "max" => Statistic::Max,
             "median" | "med" => Statistic::Quantile(0.5),
@@ -122,8 +156,17 @@ impl FromStr for Slo {
             return Err(error());
         }
         let limit: Nanos = limit.parse().map_err(|_| error())?;
-        if limit == Nanos::ZERO { Err(error()) } else { Ok(Self { statistic, limit }) }
+        if limit == Nanos::ZERO { Err(error()) } else { Ok(Self { of, statistic, limit }) }
     }
+}
+
+/// Which times a limit is about, and the statistic after that.
+fn timed(text: &str) -> (Timed, &str) {
+    let named = Timed::ALL.into_iter().skip(1).find_map(|of| {
+        let rest = text.strip_prefix(of.name())?;
+        rest.starts_with(char::is_whitespace).then(|| (of, rest.trim_start()))
+    });
+    named.unwrap_or((Timed::Response, text))
 }
 
 /// `p99.9` or `p(99.9)` as 99.9; above 0 and below 100.
@@ -150,6 +193,8 @@ mod tests {
             ("p(95)<20ms", "p95 ≤ 20.0 ms"),
             ("mean<2ms", "mean ≤ 2.00 ms"),
             ("max<3s", "max ≤ 3.00 s"),
+            ("first_event p99<500ms", "first event p99 ≤ 500 ms"),
+            ("longest_gap  max < 2s", "longest gap max ≤ 2.00 s"),
         ] {
             assert_eq!(text.parse::<Slo>().map(|slo| slo.to_string()).as_deref(), Ok(shown), "{text}");
         }
@@ -158,7 +203,20 @@ mod tests {
     #[test]
     fn what_is_no_limit_is_refused() {
         for text in [
-            "", "p99", "p99<", "p99<250", "p100<1s", "p0<1s", "p-1<1s", "q99<1s", "p99>1s", "p99<0s", "p99<x",
+            "",
+            "p99",
+            "p99<",
+            "p99<250",
+            "p100<1s",
+            "p0<1s",
+            "p-1<1s",
+            "q99<1s",
+            "p99>1s",
+            "p99<0s",
+            "p99<x",
+            "first_eventp99<1s",
+            "first_event<1s",
+            "gap p99<1s",
         ] {
             assert!(text.parse::<Slo>().is_err(), "{text}");
         }

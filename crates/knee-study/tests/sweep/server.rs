@@ -327,6 +327,8 @@ impl Run {
             books: Accounting { planned: self.tally.planned, ..self.tally.accounting() },
             response: Distribution::response(&accepted),
             service: Distribution::service(&accepted),
+            first_event: Distribution::default(),
+            longest_gap: Distribution::default(),
             waiting: self.waiting.clone(),
             in_flight_max: self.in_service_max as u64,
             in_flight_cap: self.cap as u64,

@@ -96,7 +96,8 @@ fn driven(args: &CompareArgs, sides: [Side; 2], narrate: fn(&str)) -> Result<Exi
     let (a, b) = (typed(&args.a), typed(&args.b));
     let named = [(a.as_str(), &sides[0]), (b.as_str(), &sides[1])];
     let variants = settings::variants(&named, &args.command).map_err(refused)?;
-    let asked = settings::asked("A and B", variants, &args.trial, &args.verdict).map_err(refused)?;
+    let asked = settings::asked("A and B", variants, &args.trial, &args.verdict, args.request.stream)
+        .map_err(refused)?;
     let driver = Sides::new(args, sides).map_err(refused)?;
     let load = driver.words(asked.measure, asked.warm_up).map_err(refused)?;
     let noise = noise::of_this_machine(narrate);

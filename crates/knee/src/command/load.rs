@@ -25,6 +25,8 @@ use knee_engine::journal::FileJournal;
 use knee_engine::requests::RequestSet;
 use knee_engine::run::{self, HttpConfig, Listeners};
 
+use self::pushes::Pushes;
+
 use super::failed::{Failed, failed, refused};
 use super::journal::{self, Record};
 use super::observe;
@@ -37,6 +39,8 @@ use crate::problem::{Problem, on_one_line};
 use crate::settings::{self, Load, Surroundings, proxy, target};
 use crate::signals;
 use crate::store::{self, Kind, Store};
+
+mod pushes;
 
 /// Runs the command.
 ///
@@ -197,11 +201,19 @@ fn measure(
     let live = Live::start(load.output.progress, load.output.time_unit, events, control.clone())
         .map_err(|error| unable(&error))?;
     let journal = journal.map(|journal| Box::new(journal) as Box<_>);
-    let listeners = Listeners { journal, events: vec![sender], observer };
+    let (pushes, listener) = Pushes::start(load, narrate)?.unzip();
+    let events = std::iter::once(sender).chain(listener).collect();
+    let listeners = Listeners { journal, events, observer };
     let run = run::run(head, &requests, way, control, listeners);
+    if let Some(warning) = pushes.and_then(Pushes::finish) {
+        narrate(&format!("warning: {warning}"));
+    }
     live.finish(run.as_ref().ok()).iter().for_each(|warning| narrate(&format!("warning: {warning}")));
     run.map_err(|error| unable(&error))
 }
+
+/// What a one-liner accepts that watches events.
+const EVENT_TYPES: &str = "text/event-stream, application/x-ndjson";
 
 /// How requests are sent; checks the TLS settings.
 pub(super) fn way(load: &Load) -> Result<HttpConfig, Problem> {
@@ -214,6 +226,7 @@ pub(super) fn way(load: &Load) -> Result<HttpConfig, Problem> {
         .map_err(|error| Problem::new(error.to_string(), "check --cacert, --cert and --key"))?;
     let defaults = Defaults {
         keep_alive: load.http.keep_alive,
+        accept: if load.http.events.is_some() { EVENT_TYPES } else { "*/*" },
         accept_encoding: load.http.decode,
         proxy: load.http.proxy.clone(),
         ..Defaults::default()

@@ -12,26 +12,32 @@
 //! less what a thread takes to wake up, some 60 us a request on Linux. Above that the queue grows as
 //! long as the load lasts. The service needs little CPU, so the knee is the same on most machines.
 //!
+//! `/events` is a stream of ten events, each of which needs a worker; see [`events`].
+//!
 //! Does not use any code of the generator, and does not measure.
 
 use std::convert::Infallible;
 use std::io;
 use std::net::TcpListener;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use http_body_util::Full;
+use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, server::conn::http1};
 use hyper_util::rt::TokioIo;
 use knee_core::unit::Nanos;
-use rand_chacha::ChaCha8Rng;
-use rand_core::{RngCore, SeedableRng};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
+
+use self::clerk::Clerk;
+use self::events::Events;
+
+mod clerk;
+mod events;
 
 /// What `/` answers.
 const ORDER: &str = r#"{"order":4711,"customer":"Ada","items":[{"sku":"kettle-1.7l","count":1,"price_cents":3490},{"sku":"tea-assam-250g","count":2,"price_cents":890}],"total_cents":5270,"state":"shipped"}"#;
@@ -80,7 +86,7 @@ pub fn serve(
         // If serving failed before, the receiver is gone.
         let _ = stop.send(());
     })?;
-    let clerk = Arc::new(Clerk::new(service));
+    let clerk = Arc::new(Clerk::new(service.service_time, service.seed));
     let listener = {
         let _entered = runtime.enter();
         tokio::net::TcpListener::from_std(listener)?
@@ -112,54 +118,36 @@ async fn converse(stream: TcpStream, clerk: Arc<Clerk>) {
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
 }
 
-async fn answer(request: Request<Incoming>, clerk: &Clerk) -> Result<Response<Full<Bytes>>, Infallible> {
+/// What is answered: a whole body, or a stream.
+type Answer = Either<Full<Bytes>, Events>;
+
+async fn answer(request: Request<Incoming>, clerk: &Arc<Clerk>) -> Result<Response<Answer>, Infallible> {
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     Ok(match request.uri().path() {
-        "/" | "/healthz" if !reads => {
+        "/" | "/healthz" | "/events" if !reads => {
             json(StatusCode::METHOD_NOT_ALLOWED, r#"{"error":"method not allowed"}"#)
         }
         "/" => {
             clerk.work().await;
             json(StatusCode::OK, ORDER)
         }
+        "/events" => of_type("text/event-stream", Either::Right(Events::new(clerk.clone()))),
         "/healthz" => json(StatusCode::OK, r#"{"state":"ok"}"#),
         _ => json(StatusCode::NOT_FOUND, r#"{"error":"not found"}"#),
     })
 }
 
-fn json(status: StatusCode, body: &'static str) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from_static(body.as_bytes())));
+fn json(status: StatusCode, body: &'static str) -> Response<Answer> {
+    let body = Either::Left(Full::new(Bytes::from_static(body.as_bytes())));
+    let mut response = of_type("application/json", body);
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
-/// Knows how long each request takes, and has the workers do it.
-struct Clerk {
-    service_time: Nanos,
-    random: Mutex<ChaCha8Rng>,
-}
-
-impl Clerk {
-    fn new(service: &Service) -> Self {
-        let random = Mutex::new(ChaCha8Rng::seed_from_u64(service.seed));
-        Self { service_time: service.service_time, random }
-    }
-
-    /// Waits for a worker and for the time it takes.
-    async fn work(&self) {
-        let duration = self.draw();
-        // A worker's thread can be lost only while the runtime shuts down.
-        let _ = tokio::task::spawn_blocking(move || thread::sleep(duration.into())).await;
-    }
-
-    /// The next service time: the inverse of the exponential distribution at a uniform number.
-    fn draw(&self) -> Nanos {
-        let bits = self.random.lock().unwrap_or_else(PoisonError::into_inner).next_u64();
-        // 53 bits make every double in (0, 1] possible and zero, whose logarithm is infinite, not.
-        let uniform = ((bits >> 11) + 1) as f64 / (1u64 << 53) as f64;
-        Nanos::from_secs_f64(-uniform.ln() * self.service_time.as_secs_f64())
-    }
+fn of_type(kind: &'static str, body: Answer) -> Response<Answer> {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
 }
 
 #[cfg(test)]

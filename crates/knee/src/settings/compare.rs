@@ -180,7 +180,7 @@ fn absolute(flag: &str, path: &str) -> Result<String, Problem> {
     ))
 }
 
-/// The study that runs a comparison of `variants`.
+/// The study that runs a comparison of `variants`, whose responses are streams of events if `stream` says so.
 ///
 /// # Errors
 ///
@@ -190,6 +190,7 @@ pub fn asked(
     (variants, fixture): (Vec<Variant>, Declaration),
     trial: &TrialFlags,
     verdict: &VerdictFlags,
+    stream: bool,
 ) -> Result<Asked, Problem> {
     let blocks = trial.blocks.as_deref().map(|text| whole("--blocks", text, 1..=BLOCKS_MAX)).transpose()?;
     Ok(Asked {
@@ -204,7 +205,7 @@ pub fn asked(
             .as_deref()
             .map_or(Ok(1), |text| whole("--seed", text, 0..=super::amount::SEED_MAX))?,
         margin: verdict.margin.as_deref().map(margin).transpose()?,
-        metrics: metrics(&verdict.metrics, trial.rate.is_some())?,
+        metrics: metrics(&verdict.metrics, trial.rate.is_some(), stream)?,
     })
 }
 
@@ -216,7 +217,7 @@ pub fn asked(
 /// The first mistake found.
 pub fn asked_of_noise(text: &str, side: &Side, args: &CalibrateArgs) -> Result<Asked, Problem> {
     let variants = variants(&[(text, side)], &CommandFlags::default())?;
-    let asked = asked("noise of this machine", variants, &args.trial, &VerdictFlags::default())?;
+    let asked = asked("noise of this machine", variants, &args.trial, &VerdictFlags::default(), false)?;
     if asked.blocks < 2 {
         return Err(Problem::new(
             "noise cannot be measured with one block",
@@ -235,7 +236,10 @@ fn margin(text: &str) -> Result<f64, Problem> {
     })
 }
 
-fn metrics(names: &[String], open: bool) -> Result<Vec<Metric>, Problem> {
+fn metrics(names: &[String], open: bool, stream: bool) -> Result<Vec<Metric>, Problem> {
+    if names.is_empty() && stream {
+        return Ok(vec![Metric::FirstEvent, Metric::LongestGap, Metric::Events, Metric::Errors]);
+    }
     if names.is_empty() {
         // By plan the rate is given, and says something only when it falls.
         return Ok(if open {
@@ -369,9 +373,12 @@ mod tests {
             assert!(margin(text).is_err(), "{text}");
         }
         let named = ["p99".to_owned(), " goodput".to_owned(), "p99".to_owned()];
-        assert_eq!(metrics(&named, true), Ok(vec![Metric::P99, Metric::Goodput]));
-        assert!(metrics(&["speed".to_owned()], false).unwrap_err().hint.contains("p99.9"));
-        assert!(metrics(&["wal_per_request".to_owned()], false).unwrap_err().what.contains("PostgreSQL"));
-        assert_ne!(metrics(&[], true), metrics(&[], false));
+        assert_eq!(metrics(&named, true, false), Ok(vec![Metric::P99, Metric::Goodput]));
+        assert!(metrics(&["speed".to_owned()], false, false).unwrap_err().hint.contains("p99.9"));
+        assert!(
+            metrics(&["wal_per_request".to_owned()], false, false).unwrap_err().what.contains("PostgreSQL")
+        );
+        assert_ne!(metrics(&[], true, false), metrics(&[], false, false));
+        assert_ne!(metrics(&[], false, true), metrics(&[], false, false));
     }
 }

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use knee_core::unit::Nanos;
-use knee_engine::http::settings::{AddressFamily, ConnectTo, HttpVersion, Settings, TlsSettings};
+use knee_engine::http::settings::{
+    AddressFamily, ConnectTo, EventSettings, HttpVersion, Settings, TlsSettings,
+};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -41,7 +43,8 @@ pub fn settings(flags: &ConnectionFlags, request: &RequestFlags) -> Result<Setti
         unix_socket: flags.unix_socket.as_deref().map(socket).transpose()?,
         connect_to: flags.connect_to.iter().map(|text| connect_to(text)).collect::<Result<_, _>>()?,
         redirects: redirects(request)?,
-        decode: !request.disable_compression,
+        decode: !request.disable_compression && !request.stream,
+        events: request.stream.then(|| events(request)),
         decoded_max: request
             .decoded_max
             .as_deref()
@@ -51,6 +54,10 @@ pub fn settings(flags: &ConnectionFlags, request: &RequestFlags) -> Result<Setti
         proxy: proxy.map(Arc::new),
         ..defaults
     })
+}
+
+fn events(flags: &RequestFlags) -> EventSettings {
+    EventSettings { until: flags.until.as_deref().map(|text| text.as_bytes().into()) }
 }
 
 fn request_timeout(flags: &RequestFlags) -> Result<Option<Nanos>, Problem> {

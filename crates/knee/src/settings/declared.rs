@@ -6,7 +6,7 @@
 use knee_core::plan::{Executor, Scenario, Stop};
 use knee_core::schedule::{Arrivals, Curve};
 use knee_driver::Times;
-use knee_engine::http::settings::Settings;
+use knee_engine::http::settings::{EventSettings, Settings};
 use knee_study::definition::{self, Request};
 
 use super::amount::{self, Amount};
@@ -30,7 +30,7 @@ pub fn load(
     let (requests, names) = request::declared(declared, &urls)?;
     let parts = Parts {
         amount: amount_of(declared, times, surroundings.cpus),
-        http: Settings { request_timeout: declared.timeout, ..Settings::default() },
+        http: http_of(declared),
         urls,
         requests,
         names,
@@ -40,6 +40,16 @@ pub fn load(
         notes: Vec::new(),
     };
     parts.load(surroundings.resolve)
+}
+
+fn http_of(declared: &Request) -> Settings {
+    let until = declared.until.as_deref().map(|text| text.as_bytes().into());
+    Settings {
+        request_timeout: declared.timeout,
+        decode: !declared.stream,
+        events: declared.stream.then_some(EventSettings { until }),
+        ..Settings::default()
+    }
 }
 
 fn amount_of(declared: &Request, times: Times, cpus: u16) -> Amount {
@@ -89,6 +99,8 @@ mod tests {
             arrival_rate: Some(150.0),
             arrivals: definition::Arrivals::Poisson,
             timeout: Some(Nanos::from_secs(5)),
+            stream: false,
+            until: None,
         }
     }
 
@@ -109,6 +121,7 @@ mod tests {
         assert_eq!(format!("{:?}", load.requests), format!("{:?}", typed.requests));
         assert_eq!((load.seed, load.title), (typed.seed, typed.title));
         assert_eq!(load.http.request_timeout, typed.http.request_timeout);
+        assert_eq!((load.http.events, load.http.decode), (typed.http.events, typed.http.decode));
     }
 
     #[test]
@@ -121,6 +134,9 @@ mod tests {
         let uniform = Request { arrivals: definition::Arrivals::Uniform, ..request() };
         assert_same(&uniform, &line(&["-q", "150", "--arrivals", "uniform"]));
         assert_same(&Request { arrival_rate: None, ..request() }, &line(&[]));
+        let stream =
+            Request { stream: true, until: Some("[DONE]".to_owned()), arrival_rate: None, ..request() };
+        assert_same(&stream, &line(&["--stream", "--until", "[DONE]"]));
     }
 
     #[test]

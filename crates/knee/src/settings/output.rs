@@ -8,6 +8,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use knee_driver::private_file;
+use knee_k6::output::{Target, TargetError};
 use knee_report::number::Unit;
 
 use super::Surroundings;
@@ -35,6 +36,8 @@ pub struct Output {
     pub color: bool,
     /// What is shown during the load.
     pub progress: Progress,
+    /// Where figures are sent during the load.
+    pub pushes: Vec<Target>,
 }
 
 /// What is shown during the load.
@@ -84,7 +87,30 @@ pub fn output(flags: &OutputFlags, surroundings: &Surroundings) -> Result<Output
         name: flags.name.clone(),
         time_unit: flags.time_unit,
         progress,
+        pushes: pushes(&flags.out)?,
     })
+}
+
+/// Where figures are sent, by the names and variables of k6's outputs.
+///
+/// # Errors
+///
+/// If there is no such place, or its settings are wrong.
+pub(super) fn pushes(given: &[String]) -> Result<Vec<Target>, Problem> {
+    let env = |name: &str| std::env::var(name).ok();
+    let known = "use `experimental-prometheus-rw` or `opentelemetry`";
+    let read = |text: &String| match Target::parse(text, &env) {
+        Ok(target) if target.is_of_sums() => Ok(target),
+        Ok(_) => Err(Problem::new(
+            format!("`--out {text}` takes single samples, which the load on a URL does not have"),
+            format!("{known}; `--output-format json` and `csv` write the result to a file"),
+        )),
+        Err(error @ TargetError::Unknown(_)) => Err(Problem::new(error.to_string(), known)),
+        Err(error @ TargetError::Setting(_)) => {
+            Err(Problem::new(error.to_string(), "docs/guide/k6.md lists the settings of this output"))
+        }
+    };
+    given.iter().map(read).collect()
 }
 
 /// Destination of the result, open and known to be writable.

@@ -10,6 +10,7 @@ use knee_core::unit::Nanos;
 use knee_report::number::Unit;
 use knee_study::sweep::cost::{Assumptions, PerTime};
 use knee_study::sweep::search::{FACTOR, FIRST};
+use knee_study::sweep::slo::Timed;
 use knee_study::sweep::{Config, Ladder, LoadKind, Slo, Step, StepLoad};
 
 use super::number::{rate, span_above_zero, whole};
@@ -76,10 +77,27 @@ pub fn is_script(target: &str) -> bool {
 pub fn settings(args: &SweepArgs, surroundings: &Surroundings) -> Result<SweepSettings, Problem> {
     let script = args.target.as_deref().is_some_and(is_script);
     let output = &args.output;
+    if script && !output.out.is_empty() {
+        return Err(Problem::new(
+            "`--out` is for a sweep of a URL",
+            "`knee run --out` sends samples of a script",
+        ));
+    }
     refuse_one_file_for_two(output)?;
     let color = !(output.no_color || surroundings.no_color);
+    let config = config(&args.ladder, &args.rules, script)?;
+    let is_of_events = |slo: &&Slo| slo.of != Timed::Response;
+    if !script
+        && !args.request.stream
+        && let Some(slo) = config.slos.iter().find(is_of_events)
+    {
+        return Err(Problem::new(
+            format!("`--slo` on {} needs responses that are streams of events", slo.measured()),
+            "add `--stream`",
+        ));
+    }
     Ok(SweepSettings {
-        config: config(&args.ladder, &args.rules, script)?,
+        config,
         workers: workers(args.ladder.workers.as_deref(), surroundings.cpus)?,
         assumptions: assumptions(&args.worth)?,
         pids: args.rules.pids.clone(),
@@ -223,7 +241,10 @@ fn levels(flag: &str, text: &str, connections: bool) -> Result<Vec<f64>, Problem
 
 fn slo(text: &str) -> Result<Slo, Problem> {
     text.trim().parse().map_err(|error: knee_study::sweep::slo::SloError| {
-        Problem::new(error.to_string(), "write limits as `p99<250ms`, `p99.9<1s`, `mean<20ms` or `max<2s`")
+        Problem::new(
+            error.to_string(),
+            "write limits as `p99<250ms`, `p99.9<1s`, `mean<20ms`, `max<2s` or `first_event p99<500ms`",
+        )
     })
 }
 
@@ -321,6 +342,7 @@ pub fn load(args: &SweepArgs, sweep: &SweepSettings, surroundings: &Surroundings
             time_unit: None,
             color: false,
             progress: Progress::None,
+            pushes: super::output::pushes(&args.output.out)?,
         },
         notes: Vec::new(),
     })

@@ -36,6 +36,7 @@ mod modules;
 mod own_faults;
 mod permissions;
 mod proxy;
+mod pushes;
 mod screen;
 mod script;
 mod script_memory;
@@ -44,6 +45,7 @@ mod secrets;
 mod serve;
 mod signals;
 mod statements;
+mod streams;
 mod study;
 
 mod sweep;

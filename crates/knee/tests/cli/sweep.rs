@@ -22,7 +22,7 @@ fn mistakes_are_reported_with_what_to_write_instead() {
         (
             "sweep http://127.0.0.1:1/ --slo p99",
             "`p99` is not a limit on response time",
-            "write limits as `p99<250ms`, `p99.9<1s`, `mean<20ms` or `max<2s`",
+            "write limits as `p99<250ms`, `p99.9<1s`, `mean<20ms`, `max<2s` or `first_event p99<500ms`",
         ),
         (
             "sweep http://127.0.0.1:1/ --errors 200%",

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::body::{arguments, cookies, echo, headers};
 use super::request::Request;
-use super::{auth, encode, page};
+use super::{auth, encode, events, page};
 
 /// Longest pause, so that no case can make a thread wait for long.
 const PAUSE_MAX: Duration = Duration::from_secs(20);
@@ -31,11 +31,13 @@ pub type Whole = (u16, Vec<(String, String)>, Vec<u8>, Duration);
 
 /// How an answer travels.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Shape {
+pub enum Shape {
     /// With its length.
     Whole,
     /// In chunks of this many bytes.
     Chunks(usize),
+    /// In chunks that end after an empty line, with this pause before each.
+    Blocks(Duration),
     /// With its length, one byte at a time over this span.
     Drip(Duration),
     /// Until the connection ends.
@@ -99,7 +101,8 @@ impl Answer {
         self
     }
 
-    fn shaped(self, shape: Shape) -> Self {
+    /// The same, travelling so.
+    pub fn shaped(self, shape: Shape) -> Self {
         Self { shape, ..self }
     }
 
@@ -109,7 +112,7 @@ impl Answer {
 
     /// Whether the connection can be used again.
     pub fn stays_open(&self) -> bool {
-        matches!(self.shape, Shape::Whole | Shape::Chunks(_) | Shape::Drip(_))
+        matches!(self.shape, Shape::Whole | Shape::Chunks(_) | Shape::Blocks(_) | Shape::Drip(_))
     }
 
     /// What to write, and how long to wait before each part.
@@ -131,6 +134,11 @@ impl Answer {
                 pieces.extend(self.body.chunks(size).map(|part| now(&chunk(part))));
                 pieces.push(now(b"0\r\n\r\n"));
             }
+            Shape::Blocks(each) => {
+                let text = String::from_utf8_lossy(&self.body);
+                pieces.extend(text.split_inclusive("\n\n").map(|block| (each, chunk(block.as_bytes()))));
+                pieces.push(now(b"0\r\n\r\n"));
+            }
             Shape::Drip(over) => {
                 let each = over / u32::try_from(self.body.len().max(1)).unwrap_or(u32::MAX);
                 pieces.extend(self.body.iter().map(|byte| (each, vec![*byte])));
@@ -144,7 +152,10 @@ impl Answer {
 
     /// Its parts, for versions of HTTP without chunks; `None` if the answer is one that breaks off.
     pub fn whole(self) -> Option<Whole> {
-        let is_whole = matches!(self.shape, Shape::Whole | Shape::Chunks(_) | Shape::Drip(_) | Shape::Close);
+        let is_whole = matches!(
+            self.shape,
+            Shape::Whole | Shape::Chunks(_) | Shape::Blocks(_) | Shape::Drip(_) | Shape::Close
+        );
         let body = if self.head { Vec::new() } else { self.body };
         is_whole.then_some((self.status, self.headers, body, self.pause))
     }
@@ -156,7 +167,9 @@ impl Answer {
             text.extend([name, ": ", value, "\r\n"]);
         }
         match self.shape {
-            Shape::Chunks(_) | Shape::HalfChunks(_) => text.push_str("Transfer-Encoding: chunked\r\n"),
+            Shape::Chunks(_) | Shape::Blocks(_) | Shape::HalfChunks(_) => {
+                text.push_str("Transfer-Encoding: chunked\r\n");
+            }
             Shape::Close => text.push_str("Connection: close\r\n"),
             // Statuses that have no body have no length.
             _ if matches!(self.status, 100..200 | 204 | 304) => {}
@@ -273,6 +286,7 @@ fn coming_and_going(request: &Request, steps: &[&str]) -> Option<Answer> {
                 .after(number("delay", 0.0))
                 .shaped(Shape::Drip(over))
         }
+        ["sse", steps @ ..] => return events::answer(request, steps),
         ["close"] => Answer::json(&echo(request)).shaped(Shape::Close),
         ["half"] => Answer::text(200, "text/plain", "half of this is missing").shaped(Shape::Half),
         ["half-chunked"] => {

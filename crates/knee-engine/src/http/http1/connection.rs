@@ -174,6 +174,9 @@ impl Connection {
         }
         let mut scratch = worker_io.scratch.borrow_mut();
         loop {
+            if !ready!(exchange.sink.poll_wants(ctx)) {
+                return Poll::Ready(Ok((worker_io.clock.now(), false)));
+            }
             let read = ready!(self.channel.poll_read(ctx, &mut scratch));
             let now = worker_io.clock.now();
             let progress = match read {
@@ -182,6 +185,7 @@ impl Connection {
                     if exchange.marks.first_byte == Nanos::ZERO {
                         exchange.marks.first_byte = now;
                     }
+                    exchange.sink.read_at(now);
                     self.take_bytes(&mut scratch[..count], exchange)
                 }
                 Err(error) => {

@@ -8,6 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Poll;
 
 use bytes::Bytes;
 use h2::SendStream;
@@ -187,6 +188,14 @@ impl Drop for Http2Stream {
     }
 }
 
+/// What comes next of a body.
+enum Next {
+    /// Bytes, or the end.
+    Data(Option<Result<Bytes, h2::Error>>),
+    /// Nothing that is wanted.
+    Unwanted,
+}
+
 /// Why there is no complete response.
 pub(super) enum Stop {
     /// The library says so.
@@ -289,12 +298,23 @@ impl Http2Stream {
         let status = head.status.as_u16();
         let reason = head.status.canonical_reason().unwrap_or_default();
         sink.head(&ResponseHead { version: Version::Http2, status, reason, fields: Fields::new(&lines) })?;
-        while let Some(bytes) = body.data().await {
-            let bytes = bytes?;
+        loop {
+            let next = poll_fn(|ctx| match sink.poll_wants(ctx) {
+                Poll::Pending => Poll::Pending,
+                Poll::Ready(false) => Poll::Ready(Next::Unwanted),
+                Poll::Ready(true) => body.poll_data(ctx).map(Next::Data),
+            });
+            let bytes = match next.await {
+                // The stream is reset when it is dropped.
+                Next::Unwanted => return Ok(status),
+                Next::Data(None) => break,
+                Next::Data(Some(bytes)) => bytes?,
+            };
             self.body += bytes.len() as u64;
             if self.body > self.connection.body_max {
                 return Err(Fault::BodyLimit.into());
             }
+            sink.read_at(self.connection.clock.now());
             sink.body(&bytes)?;
             body.flow_control().release_capacity(bytes.len())?;
         }

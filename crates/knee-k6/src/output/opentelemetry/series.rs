@@ -94,27 +94,31 @@ impl SeriesSet {
     pub fn add(&mut self, batch: &Batch) {
         let mut sets = std::mem::take(&mut self.tags);
         sets.each(batch, |tags, samples| match tags {
-            Some(tags) => samples.values.iter().for_each(|(metric, value)| self.take(*metric, tags, *value)),
-            None => self.lost += samples.values.len() as u64,
+            Some(tags) => samples
+                .values
+                .iter()
+                .for_each(|(metric, value)| self.take(*metric, tags, *value, samples.count)),
+            None => self.lost += samples.values.len() as u64 * samples.count,
         });
         self.tags = sets;
     }
 
-    fn take(&mut self, metric: MetricId, tags: TagSet, value: f64) {
+    /// Takes a value that stands for so many samples.
+    fn take(&mut self, metric: MetricId, tags: TagSet, value: f64, count: u64) {
         let key = (metric, tags);
         if !self.series.contains_key(&key) {
             if !self.is_permitted(metric) {
-                self.unnamed += 1;
+                self.unnamed += count;
                 return;
             }
             if self.series.len() >= SERIES_MAX {
-                self.lost += 1;
+                self.lost += count;
                 return;
             }
             self.series.insert(key, Total::of(self.metrics.catalog().metric(metric).kind));
         }
         if let Some(total) = self.series.get_mut(&key) {
-            total.add(value);
+            total.add(value, count);
         }
     }
 
@@ -268,24 +272,25 @@ impl Total {
         }
     }
 
-    fn add(&mut self, value: f64) {
+    fn add(&mut self, value: f64, count: u64) {
         match self {
-            Self::Counter(sum) => *sum += value,
+            Self::Counter(sum) => *sum += value * count as f64,
             Self::Gauge(last) => *last = value,
             Self::Rate { nonzero, all } => {
-                *all += 1;
-                *nonzero += i64::from(value != 0.0);
+                let count = i64::try_from(count).unwrap_or(i64::MAX);
+                *all += count;
+                *nonzero += if value == 0.0 { 0 } else { count };
             }
-            Self::Trend(buckets) => buckets.add(value),
+            Self::Trend(buckets) => buckets.add(value, count),
         }
     }
 }
 
 impl Buckets {
-    fn add(&mut self, value: f64) {
+    fn add(&mut self, value: f64, count: u64) {
         // A bound belongs to the bucket that it ends.
-        self.counts[BOUNDS.partition_point(|bound| *bound < value)] += 1;
-        self.sum += value;
+        self.counts[BOUNDS.partition_point(|bound| *bound < value)] += count;
+        self.sum += value * count as f64;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
     }

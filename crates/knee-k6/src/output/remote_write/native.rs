@@ -22,20 +22,20 @@ pub struct NativeHistogram {
 }
 
 impl NativeHistogram {
-    /// Takes a value.
-    pub fn add(&mut self, value: f64) {
+    /// Takes a value `count` times.
+    pub fn add(&mut self, value: f64, count: u64) {
         if !value.is_finite() {
             return;
         }
-        self.count += 1;
-        self.sum += value;
+        self.count += count;
+        self.sum += value * count as f64;
         let size = value.abs();
         if size <= ZERO {
-            self.zero += 1;
+            self.zero += count;
             return;
         }
         let buckets = if value > 0.0 { &mut self.positive } else { &mut self.negative };
-        *buckets.entry(bucket(size)).or_default() += 1;
+        *buckets.entry(bucket(size)).or_default() += count;
     }
 
     /// The histogram as it is sent.
@@ -104,7 +104,7 @@ mod tests {
     fn a_histogram_is_sent_as_spans_of_buckets_and_differences_of_counts() {
         let mut histogram = NativeHistogram::default();
         for value in [1.0, 1.0, 1.0, 1.05, 2.0, 0.0, -4.0, f64::NAN] {
-            histogram.add(value);
+            histogram.add(value, 1);
         }
         let message = histogram.message(7);
         assert_eq!((message.count, message.zero_count, message.timestamp), (Some(7), Some(1), 7));

@@ -72,26 +72,31 @@ impl SeriesSet {
             let at = i64::try_from(samples.at.as_nanos() / 1_000_000).unwrap_or(i64::MAX);
             match tags {
                 Some(tags) => {
-                    samples.values.iter().for_each(|(metric, value)| self.take(*metric, tags, at, *value));
+                    let moment = (at, samples.count);
+                    samples
+                        .values
+                        .iter()
+                        .for_each(|(metric, value)| self.take(*metric, tags, moment, *value));
                 }
-                None => self.lost += samples.values.len() as u64,
+                None => self.lost += samples.values.len() as u64 * samples.count,
             }
         });
         self.tags = sets;
     }
 
-    fn take(&mut self, metric: MetricId, tags: TagSet, at: i64, value: f64) {
+    /// Takes a value that stands for so many samples of a moment.
+    fn take(&mut self, metric: MetricId, tags: TagSet, (at, count): (i64, u64), value: f64) {
         let key = (metric, tags);
         if !self.series.contains_key(&key) {
             if self.series.len() >= SERIES_MAX {
-                self.lost += 1;
+                self.lost += count;
                 return;
             }
             let total = Total::of(self.metrics.catalog().metric(metric).kind, self.native);
             self.series.insert(key, Series { total, latest: i64::MIN, is_changed: false });
         }
         let Some(series) = self.series.get_mut(&key) else { return };
-        series.total.add(value, || self.metrics.catalog().metric(metric).contains == Contains::Time);
+        series.total.add(value, count, || self.metrics.catalog().metric(metric).contains == Contains::Time);
         if at > series.latest {
             series.latest = at;
             if !series.is_changed {
@@ -201,20 +206,22 @@ impl Total {
         }
     }
 
-    /// Adds a sample; `is_time` says whether it is in milliseconds.
-    fn add(&mut self, value: f64, is_time: impl FnOnce() -> bool) {
+    /// Adds a value `count` times; `is_time` says whether it is in milliseconds.
+    fn add(&mut self, value: f64, count: u64, is_time: impl FnOnce() -> bool) {
         match self {
-            Self::Counter(sum) => *sum += value,
+            Self::Counter(sum) => *sum += value * count as f64,
             Self::Gauge(last) => *last = value,
             Self::Rate { passed, all } => {
-                *all += 1;
-                *passed += u64::from(value != 0.0);
+                *all += count;
+                *passed += if value == 0.0 { 0 } else { count };
             }
-            Self::Trend(trend, count) => {
-                trend.add(value);
-                *count += 1;
+            Self::Trend(trend, all) => {
+                trend.add_many(value, count);
+                *all += count;
             }
-            Self::Native(histogram) => histogram.add(if is_time() { value / 1_000.0 } else { value }),
+            Self::Native(histogram) => {
+                histogram.add(if is_time() { value / 1_000.0 } else { value }, count);
+            }
         }
     }
 }

@@ -13,10 +13,12 @@ use crate::html::table::{Table, bar, cell, number, words};
 use crate::number::{self as numbers, Scale};
 use crate::text::Style;
 use crate::text::times::{
-    above_zero, columns, footnotes, missing, reading, scale, scale_of_phases, timed_phases,
+    above_zero, columns, footnotes, missing, reading, remark_on_events, scale, scale_of_events,
+    scale_of_phases, timed_phases,
 };
 use crate::view::bars::Bar;
 use crate::view::column::Columns;
+use crate::view::event_stats::EventStats;
 use crate::view::spectrum::Percentile;
 
 /// How to read the spectrum.
@@ -118,6 +120,25 @@ fn lines(name: &str, tone: Tone, stroke: Stroke, of: &[Percentile]) -> Vec<Line>
         first.map_or_else(Vec::new, |first| of[first.saturating_sub(1)..].iter().map(point).collect());
     let whole = if first == Some(0) { name } else { "" };
     vec![Line::new(name, tone, stroke, known), Line::new(whole, tone, Stroke::Dotted, bounds)]
+}
+
+/// The times of events.
+pub(super) fn events(view: &View, style: &Style) -> Option<Markup> {
+    let events = EventStats::of(&view.total)?;
+    let scale = scale_of_events(&events, style);
+    let columns = [words(""), number("average"), number("p50"), number("p90"), number("p99"), number("max")];
+    let mut table = Table::new("How far events were apart", columns);
+    for (name, times) in events.rows().into_iter().filter(|(_, times)| times.count > 0) {
+        let percentiles = ["p50", "p90", "p99"].map(|name| times.percentile(name));
+        let figures = [times.mean].into_iter().chain(percentiles).chain([times.max]);
+        let figures = figures.map(|figure| cell(reading(figure, scale)));
+        table.rows.push(std::iter::once(cell(name)).chain(figures).collect());
+    }
+    let remark = remark_on_events(view, &events, scale.unit);
+    Some(html! {
+        p.remark { "I" (remark.trim_start_matches('i')) "." }
+        (table.markup())
+    })
 }
 
 /// The phases of requests.

@@ -82,6 +82,18 @@ fn one_connection_gets_answer_after_answer() {
 }
 
 #[test]
+fn a_stream_has_ten_events_of_which_the_last_one_says_so() {
+    let server = Running::start(fast());
+    let mut client = server.client();
+    write!(client.get_mut(), "GET /events HTTP/1.1\r\nhost: demo\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("content-type: text/event-stream"), "{answer}");
+    let events: Vec<&str> = answer.lines().filter(|line| line.starts_with("data: ")).collect();
+    assert_eq!((events.len(), events[0], events[9]), (10, "data: The", "data: [DONE]"));
+}
+
+#[test]
 fn health_is_answered_while_every_worker_is_busy() {
     // An hour's work for the only worker: whatever does not wait for it is answered at once.
     let service = Service { workers: 1, service_time: Nanos::from_secs(3_600), seed: 1 };
@@ -107,8 +119,8 @@ fn it_stops_with_connections_open() {
 fn service_times_follow_the_seed_and_have_the_mean_that_the_knee_is_predicted_from() {
     let service = Service::default();
     let times = |clerk: &Clerk| (0..100_000).map(|_| clerk.draw()).collect::<Vec<_>>();
-    let drawn = times(&Clerk::new(&service));
-    assert_eq!(drawn, times(&Clerk::new(&service)));
+    let drawn = times(&Clerk::new(service.service_time, service.seed));
+    assert_eq!(drawn, times(&Clerk::new(service.service_time, service.seed)));
     let mean = drawn.iter().map(|time| time.as_secs_f64()).sum::<f64>() / drawn.len() as f64;
     // The standard error of the mean of n exponential times is mean / sqrt(n), 0.3 % here.
     assert!((mean / 0.002 - 1.0).abs() < 0.015, "mean {mean} s");

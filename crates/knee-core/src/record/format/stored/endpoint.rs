@@ -136,11 +136,11 @@ fn outcome_tally(values: &mut Values<'_>, mut into: Option<&mut OutcomeTally>) -
     Ok(ended)
 }
 
-/// Phases by name; in version 1 a list in the order of [`Phase::ALL`].
+/// Phases by name; in version 1 a list in the order of [`Phase::OF_VERSION_1`].
 fn phases(values: &mut Values<'_>, mut into: Option<&mut EndpointTally>) -> Result<(), Unfit> {
     if values.is_list() {
-        values.list_of(Phase::ALL.len() as u64)?;
-        for phase in Phase::ALL {
+        values.list_of(Phase::OF_VERSION_1.len() as u64)?;
+        for phase in Phase::OF_VERSION_1 {
             histogram(values, into.as_deref_mut().map(|tally| &mut tally.phases[phase as usize]))?;
         }
         return Ok(());
