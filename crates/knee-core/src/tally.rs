@@ -44,8 +44,8 @@ pub enum Phase {
     NoEvent,
     /// From one event to the next. One response has many.
     EventGap,
-    /// The longest time without an event of each response with an event: between two events, or, where a time limit or
-    /// the end of the run cut the response off, since its last event.
+    /// The longest time between two events of each response with an event. If a time limit or the end of the run cut the
+    /// response off, the time since its last event counts too.
     LongestGap,
 }
 

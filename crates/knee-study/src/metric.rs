@@ -60,7 +60,7 @@ pub enum Metric {
     FirstEvent,
     /// Mean time from an event to the next.
     EventGap,
-    /// Mean of the longest time without an event of each response.
+    /// Mean of the longest time between two events of each response.
     LongestGap,
     /// Events per second.
     Events,

@@ -50,7 +50,7 @@ fn fields(pairs: &[(&str, &str)]) -> Vec<u8> {
     bytes
 }
 
-/// A head of a gRPC response with these fields besides.
+/// A head of a gRPC response with the usual fields and these.
 fn head(stream: u32, pairs: &[(&str, &str)], flags: u8) -> Vec<u8> {
     let usual = [(":status", "200"), ("content-type", "application/grpc")];
     frame(HEADERS, END_HEADERS | flags, stream, &fields(&[&usual, pairs].concat()))

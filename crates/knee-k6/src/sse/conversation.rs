@@ -73,7 +73,7 @@ fn failed(request: &Request, url: &[u8], words: &str) -> String {
     format!("{method} {}: {words}", quoted(url))
 }
 
-/// What one request of a chain of redirects needs besides itself.
+/// How one request of a chain of redirects is sent.
 #[derive(Clone, Copy)]
 struct Leg {
     late: Late,

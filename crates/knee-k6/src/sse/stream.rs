@@ -14,7 +14,7 @@ use crate::inbox::{Happening, Inbox};
 
 /// Bytes that wait for the script before no more are read.
 const UNHEARD_MAX: usize = 1 << 20;
-/// Bytes that each event counts for besides its own.
+/// Bytes that each event counts for, in addition to its texts: they are allocated one by one.
 pub const EVENT_BYTES: usize = 256;
 
 /// One stream of a script.

@@ -10,7 +10,7 @@ use super::style::{Style, heading};
 use super::table::{Cell, Side, Table};
 use crate::View;
 use crate::number::{self, Scale, Unit};
-use crate::view::event_stats::EventStats;
+use crate::view::event_stats::{COLUMNS, EventStats};
 use crate::view::reading::Reading;
 use crate::view::time_summary::TimeSummary;
 
@@ -174,20 +174,18 @@ fn counted(count: u64, what: &str) -> String {
 /// One unit for the times of events, with the decimals that the shortest one needs.
 pub(crate) fn scale_of_events(events: &EventStats<'_>, style: &Style) -> Scale {
     let unit = scale(events.first, style).unit;
-    let least = events.rows().into_iter().map(|(_, times)| times.typical()).filter(|typical| *typical > 0.0);
+    let least = events.times().map(|(_, times)| times.typical()).filter(|typical| *typical > 0.0);
     Scale::new(unit, least.reduce(f64::min).unwrap_or(0.0))
 }
 
-/// The times of events: until the first, between two, and the longest without one.
+/// The times of events: until the first, between two, and the longest between two.
 pub fn events(view: &View, style: &Style) -> Vec<String> {
     let Some(events) = EventStats::of(&view.total) else { return Vec::new() };
     let scale = scale_of_events(&events, style);
-    let columns = ["average", "p50", "p90", "p99", "max"].map(|name| (name, Side::Right));
+    let columns = COLUMNS.map(|name| (name, Side::Right));
     let mut table = Table::new([("", Side::Left)].into_iter().chain(columns));
-    for (name, times) in events.rows().into_iter().filter(|(_, times)| times.count > 0) {
-        let percentiles = ["p50", "p90", "p99"].map(|name| times.percentile(name));
-        let figures = [times.mean].into_iter().chain(percentiles).chain([times.max]);
-        let cells = figures.map(|figure| Cell::from(short(figure, scale)));
+    for (name, figures) in events.rows() {
+        let cells = figures.into_iter().map(|figure| Cell::from(short(figure, scale)));
         table.row(std::iter::once(Cell::from(name)).chain(cells).collect());
     }
     let mut lines = vec![heading("Events", &remark_on_events(view, &events, scale.unit), style)];

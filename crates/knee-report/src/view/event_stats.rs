@@ -4,8 +4,12 @@
 
 use knee_core::tally::Phase;
 
+use super::reading::Reading;
 use super::request_stats::RequestStats;
 use super::time_summary::TimeSummary;
+
+/// The figures of a table of these times.
+pub const COLUMNS: [&str; 5] = ["average", "p50", "p90", "p99", "max"];
 
 /// The events of a set of responses.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +22,7 @@ pub struct EventStats<'v> {
     pub first: &'v TimeSummary,
     /// From an event to the next.
     pub gap: &'v TimeSummary,
-    /// The longest time without an event of each response.
+    /// The longest time between two events of each response.
     pub longest: &'v TimeSummary,
 }
 
@@ -32,9 +36,25 @@ impl<'v> EventStats<'v> {
         (first.count > 0).then_some(Self { responses, events, first, gap, longest })
     }
 
-    /// The three times, by the names of a table.
-    pub const fn rows(&self) -> [(&'static str, &'v TimeSummary); 3] {
-        [("first event", self.first), ("between events", self.gap), ("longest gap", self.longest)]
+    /// The times that there are, by the names of a table.
+    pub fn times(&self) -> impl Iterator<Item = (&'static str, &'v TimeSummary)> {
+        let all = [("first event", self.first), ("between events", self.gap), ("longest gap", self.longest)];
+        all.into_iter().filter(|(_, times)| times.count > 0)
+    }
+
+    /// The same with the figures of [`COLUMNS`].
+    pub fn rows(&self) -> impl Iterator<Item = (&'static str, [Reading; 5])> {
+        let percentile = TimeSummary::percentile;
+        let figures = move |times: &TimeSummary| {
+            [
+                times.mean,
+                percentile(times, "p50"),
+                percentile(times, "p90"),
+                percentile(times, "p99"),
+                times.max,
+            ]
+        };
+        self.times().map(move |(name, times)| (name, figures(times)))
     }
 
     /// Events for each response that has one.

@@ -39,7 +39,7 @@ pub struct StepResult {
     pub service: Distribution,
     /// Times until the first event; empty unless responses are streams of events.
     pub first_event: Distribution,
-    /// The longest times without an event.
+    /// The longest times between two events.
     pub longest_gap: Distribution,
     /// Seconds since the start, and arrivals in flight or waiting then.
     pub waiting: Vec<(f64, f64)>,

@@ -28,7 +28,7 @@ pub enum Timed {
     Response,
     /// Until the first event of each response.
     FirstEvent,
-    /// The longest time without an event of each response.
+    /// The longest time between two events of each response.
     LongestGap,
 }
 
@@ -135,8 +135,8 @@ impl fmt::Display for Slo {
 #[error("`{0}` is not a limit on response time")]
 pub struct SloError(String);
 
-/// Reads `p99<250ms`, `p99.9<=1s`, `mean<20ms`, `max<2s`, `first_event p99<500ms`. `<` and `<=` mean the same, because a measured time
-/// practically never equals the limit.
+/// Reads `p99<250ms`, `p99.9<=1s`, `mean<20ms`, `max<2s`, `first_event p99<500ms`. `<` and `<=` mean the same, because
+/// a measured time practically never equals the limit.
 impl FromStr for Slo {
     type Err = SloError;
 

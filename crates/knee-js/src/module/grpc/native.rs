@@ -2,7 +2,7 @@
 //!
 //! Numbers stand for streams. Handlers are called by JavaScript alone.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use knee_core::unit::Nanos;
@@ -70,14 +70,13 @@ fn open<'js>(ctx: &Ctx<'js>, metrics: StreamMetrics, given: &[Value<'js>]) -> Re
     let asked = Asked { path: method.path().to_owned(), metadata: params.metadata.clone(), limit };
     let session = params.session(&state, &connection.destination.address, method.path());
     let opening = Opening { connection, session, asked, line: line.clone() };
-    let refused = Rc::new(RefCell::new(None));
-    let (tell, inbox) = (refused.clone(), state.inbox.clone());
-    let told = Rc::new(std::cell::Cell::new(false));
-    let is_told = told.clone();
+    // What came of opening it, and whether anything has.
+    let (refused, is_decided) = (Rc::new(RefCell::new(None)), Rc::new(Cell::new(false)));
+    let (outcome, decided, inbox) = (refused.clone(), is_decided.clone(), state.inbox.clone());
     let work: Work = Box::new(move |errand| {
         Box::pin(serve(errand, opening, move |opened| {
-            tell.replace(opened.err());
-            is_told.set(true);
+            outcome.replace(opened.err());
+            decided.set(true);
             inbox.wake();
         }))
     });
@@ -86,7 +85,7 @@ fn open<'js>(ctx: &Ctx<'js>, metrics: StreamMetrics, given: &[Value<'js>]) -> Re
     state.streams.add(number, line);
     state.events.listen(number, Listener { deliver, memory });
     state.ask(Op::Start(work)).ok_or_else(|| cut(ctx))?;
-    state.ask(Op::Until(told)).ok_or_else(|| cut(ctx))?;
+    state.ask(Op::Until(is_decided)).ok_or_else(|| cut(ctx))?;
     let refused = refused.take();
     if let Some(status) = refused {
         state.events.unlisten(number);

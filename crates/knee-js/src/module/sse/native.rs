@@ -23,7 +23,7 @@ use knee_k6::sse::event::{ServerEvent, StreamNews};
 use knee_k6::sse::session::Session;
 use knee_k6::sse::stream::EventStream;
 
-/// What a stream takes besides its events: a task, a connection and their buffers.
+/// Bytes of a stream without its events: a task, a connection and their buffers.
 const STREAM_BYTES: usize = 16 << 10;
 
 /// The functions, as an object that scripts do not see. Events are counted by this metric.

@@ -18,7 +18,7 @@ use crate::text::times::{
 };
 use crate::view::bars::Bar;
 use crate::view::column::Columns;
-use crate::view::event_stats::EventStats;
+use crate::view::event_stats::{COLUMNS, EventStats};
 use crate::view::spectrum::Percentile;
 
 /// How to read the spectrum.
@@ -126,12 +126,10 @@ fn lines(name: &str, tone: Tone, stroke: Stroke, of: &[Percentile]) -> Vec<Line>
 pub(super) fn events(view: &View, style: &Style) -> Option<Markup> {
     let events = EventStats::of(&view.total)?;
     let scale = scale_of_events(&events, style);
-    let columns = [words(""), number("average"), number("p50"), number("p90"), number("p99"), number("max")];
+    let columns = std::iter::once(words("")).chain(COLUMNS.iter().map(|name| number(name)));
     let mut table = Table::new("How far events were apart", columns);
-    for (name, times) in events.rows().into_iter().filter(|(_, times)| times.count > 0) {
-        let percentiles = ["p50", "p90", "p99"].map(|name| times.percentile(name));
-        let figures = [times.mean].into_iter().chain(percentiles).chain([times.max]);
-        let figures = figures.map(|figure| cell(reading(figure, scale)));
+    for (name, figures) in events.rows() {
+        let figures = figures.into_iter().map(|figure| cell(reading(figure, scale)));
         table.rows.push(std::iter::once(cell(name)).chain(figures).collect());
     }
     let remark = remark_on_events(view, &events, scale.unit);
