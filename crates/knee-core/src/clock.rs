@@ -28,6 +28,13 @@ impl MonotonicClock {
         Self { origin: Some(Instant::now()) }
     }
 
+    /// A clock that has read zero this long ago.
+    pub fn started(ago: Nanos) -> Self {
+        let now = Instant::now();
+        // A machine that has run for a shorter time has no such moment.
+        Self { origin: Some(now.checked_sub(ago.into()).unwrap_or(now)) }
+    }
+
     /// A clock that reads what [`simulate`] last said on the thread that reads it.
     pub const fn simulated() -> Self {
         Self { origin: None }

@@ -54,11 +54,49 @@ pub struct SegmentOf {
     pub segment: String,
     /// The ends of all parts, such as `0,1/4,1`.
     pub sequence: String,
+    /// The agent of a fleet that made it, and its run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentOf>,
+}
+
+/// An agent of a fleet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentOf {
+    /// Its name.
+    pub name: String,
+    /// The run of the fleet.
+    pub run: String,
+}
+
+/// When a part began, on the clock of the controller of a fleet: from `low` to `high` nanoseconds after the agreed time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lateness {
+    /// When this was found, on the run's clock.
+    pub at: Nanos,
+    /// At least so long after the agreed time; negative before it.
+    pub low: i64,
+    /// At most.
+    pub high: i64,
+}
+
+impl Lateness {
+    /// What both say; the later one if they contradict each other.
+    #[must_use]
+    pub fn and(self, later: Self) -> Self {
+        let both = Self { low: self.low.max(later.low), high: self.high.min(later.high), ..later };
+        if both.low <= both.high { both } else { later }
+    }
+
+    /// The middle, and how wrong it can be.
+    pub const fn centre(self) -> (i64, Nanos) {
+        let half = (self.high - self.low) / 2;
+        (self.low + half, Nanos(half as u64))
+    }
 }
 
 impl From<&Share> for SegmentOf {
     fn from(share: &Share) -> Self {
-        Self { segment: share.segment().to_string(), sequence: share.sequence().to_string() }
+        Self { segment: share.segment().to_string(), sequence: share.sequence().to_string(), agent: None }
     }
 }
 
@@ -102,6 +140,9 @@ pub struct Fleet {
 pub struct Member {
     /// Its part of the load, such as `0:1/4`.
     pub segment: String,
+    /// The agent of a fleet that it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// When it began, by its own clock, since the Unix epoch.
     pub started: Nanos,
     /// The program that measured.
@@ -115,6 +156,12 @@ pub struct Member {
 pub struct Contribution {
     /// Its part of the load, such as `0:1/4`.
     pub segment: String,
+    /// The agent of a fleet that it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// When it began, on the clock of the fleet's controller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<Lateness>,
     /// Its measured requests.
     pub requests: Accounting,
     /// Response times of its measured requests; `None` without any.
@@ -133,6 +180,26 @@ pub struct Contribution {
     pub validity: Validity,
     /// Why not, worst first.
     pub warnings: Vec<Warning>,
+}
+
+impl Contribution {
+    /// That of a machine of which there is no record.
+    pub fn missing(segment: String, lost: Option<u64>) -> Self {
+        Self {
+            segment,
+            agent: None,
+            late: None,
+            requests: Accounting::default(),
+            response: None,
+            generator_lag: None,
+            worker_cpu_max: None,
+            ended: Nanos::ZERO,
+            ending: Ending::Truncated,
+            lost,
+            validity: Validity::Invalid,
+            warnings: Vec::new(),
+        }
+    }
 }
 
 /// How a run ended.
@@ -196,6 +263,8 @@ pub struct Run {
     pub observations: Observations,
     /// What each of several machines contributed; empty in the run of one machine.
     pub contributions: Vec<Contribution>,
+    /// When it began, on the clock of the controller of a fleet; `None` without one.
+    pub late: Option<Lateness>,
 }
 
 impl Run {

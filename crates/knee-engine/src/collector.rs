@@ -15,7 +15,7 @@ use knee_core::interval::Interval;
 use knee_core::observation::{Batch, Observer};
 use knee_core::record::format::Note;
 use knee_core::record::run::RunBuilder;
-use knee_core::record::{Ending, Head, Run, Tail};
+use knee_core::record::{Ending, Head, Lateness, Run, Tail};
 use knee_core::unit::Nanos;
 use knee_core::validity::diagnostics::Http2Offer;
 
@@ -139,9 +139,14 @@ impl IntervalCollector {
         }
     }
 
-    /// The load begins.
-    pub fn begin(&mut self) {
+    /// The load begins, at `started` by the wall clock.
+    pub fn begin(&mut self, started: Nanos) {
         self.send_event(&Event::Started(self.head.clone()));
+        if let Some(journal) = &mut self.journal
+            && let Err(error) = journal.begin(started)
+        {
+            self.lose_journal(&error);
+        }
         self.note(Nanos::ZERO);
     }
 
@@ -266,6 +271,12 @@ impl IntervalCollector {
 
     /// Writes down what was noted until `at`.
     fn note(&mut self, at: Nanos) {
+        if let Some((low, high)) = self.control.take_late()
+            && let Some(journal) = &mut self.journal
+            && let Err(error) = journal.lateness(&Lateness { at, low, high })
+        {
+            self.lose_journal(&error);
+        }
         for text in self.control.take_notes() {
             if let Some(journal) = &mut self.journal
                 && let Err(error) = journal.note(&Note { at, text })

@@ -2,6 +2,7 @@
 //!
 //! Does not handle signals; the binary does and calls this. Does not write records.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,6 +15,19 @@ pub struct Control {
     clock: Arc<Mutex<Option<MonotonicClock>>>,
     /// Lines that are not in the record yet.
     notes: Arc<Mutex<Vec<String>>>,
+    /// What the load waits for when everything is ready.
+    gate: Arc<Mutex<Option<Arc<dyn Gate>>>>,
+    /// When the load began on another clock, and is not in the record yet.
+    late: Arc<Mutex<Option<(i64, i64)>>>,
+}
+
+/// What a load waits for that starts together with those of other machines.
+pub trait Gate: fmt::Debug + Send + Sync {
+    /// Everything is ready for the first request. Returns shortly before the start.
+    fn ready(&self);
+
+    /// Waits for the start. Returns a clock that read zero then.
+    fn start(&self) -> MonotonicClock;
 }
 
 /// Most notes that wait for the end of an interval; further ones are dropped.
@@ -53,6 +67,26 @@ impl Control {
         if notes.len() < NOTES_MAX {
             notes.push(text.into());
         }
+    }
+
+    /// The load waits at this gate before its first request.
+    pub fn wait_at(&self, gate: Arc<dyn Gate>) {
+        *self.gate.lock().unwrap_or_else(PoisonError::into_inner) = Some(gate);
+    }
+
+    /// The gate.
+    pub(crate) fn gate(&self) -> Option<Arc<dyn Gate>> {
+        self.gate.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The load began from `low` to `high` nanoseconds after the agreed time, for the record.
+    pub fn began_late(&self, low: i64, high: i64) {
+        *self.late.lock().unwrap_or_else(PoisonError::into_inner) = Some((low, high));
+    }
+
+    /// Takes when the load began, if that is not in the record yet.
+    pub(crate) fn take_late(&self) -> Option<(i64, i64)> {
+        self.late.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Takes the lines that are not in the record yet.

@@ -10,11 +10,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use knee_core::interval::Interval;
 use knee_core::observation::Batch;
 use knee_core::record::format::{GAVE_UP, Note, Writer};
-use knee_core::record::{Head, Tail};
+use knee_core::record::{Head, Lateness, Tail};
 use knee_core::unit::Nanos;
 
 /// Receives the intervals of a run, to keep them.
 pub trait Journal {
+    /// The load begins now, at `started` by the wall clock.
+    ///
+    /// # Errors
+    /// As [`Journal::interval`].
+    fn begin(&mut self, started: Nanos) -> io::Result<()>;
+
     /// Writes one complete interval.
     ///
     /// # Errors
@@ -26,6 +32,12 @@ pub trait Journal {
     /// # Errors
     /// As [`Journal::interval`].
     fn note(&mut self, note: &Note) -> io::Result<()>;
+
+    /// Writes when the part of an agent began.
+    ///
+    /// # Errors
+    /// As [`Journal::interval`].
+    fn lateness(&mut self, lateness: &Lateness) -> io::Result<()>;
 
     /// Writes what observers read.
     ///
@@ -76,6 +88,8 @@ impl RecordFile for File {
 pub struct FileJournal<F: RecordFile> {
     /// `None` if nothing more can be written.
     writer: Option<Writer<F>>,
+    /// File and head of a record that is begun with the load.
+    waiting: Option<(F, Head)>,
     /// Where the last whole frame begins and ends.
     last: (u64, u64),
     /// End of the last interval, whether it was written or not.
@@ -106,7 +120,13 @@ impl<F: RecordFile> FileJournal<F> {
     pub fn begin(file: F, head: &Head) -> io::Result<Self> {
         let writer = Writer::new(file, head)?;
         let last = (0, writer.length());
-        Ok(Self { writer: Some(writer), last, now: Nanos::ZERO, trouble: Trouble::default() })
+        Ok(Self { writer: Some(writer), waiting: None, last, now: Nanos::ZERO, trouble: Trouble::default() })
+    }
+
+    /// Writes the head only when the load begins, for one that waits at a gate: the head says when it began.
+    pub fn waiting(file: F, head: Head) -> Self {
+        let (waiting, trouble) = (Some((file, head)), Trouble::default());
+        Self { writer: None, waiting, last: (0, 0), now: Nanos::ZERO, trouble }
     }
 
     /// Where to find out later whether the record is complete.
@@ -148,6 +168,15 @@ impl<F: RecordFile> FileJournal<F> {
 }
 
 impl<F: RecordFile> Journal for FileJournal<F> {
+    fn begin(&mut self, started: Nanos) -> io::Result<()> {
+        let Some((file, head)) = self.waiting.take() else { return Ok(()) };
+        let writer =
+            Writer::new(file, &Head { started, ..head }).inspect_err(|error| self.trouble.set(error))?;
+        self.last = (0, writer.length());
+        self.writer = Some(writer);
+        Ok(())
+    }
+
     fn interval(&mut self, interval: &Interval) -> io::Result<()> {
         self.now = interval.to;
         self.write(|writer| writer.interval(interval))
@@ -155,6 +184,10 @@ impl<F: RecordFile> Journal for FileJournal<F> {
 
     fn note(&mut self, note: &Note) -> io::Result<()> {
         self.write(|writer| writer.note(note))
+    }
+
+    fn lateness(&mut self, lateness: &Lateness) -> io::Result<()> {
+        self.write(|writer| writer.lateness(lateness))
     }
 
     fn observations(&mut self, batch: &Batch) -> io::Result<()> {

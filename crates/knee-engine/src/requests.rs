@@ -13,6 +13,7 @@ use knee_core::plan::EndpointId;
 use knee_core::unit::Nanos;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::executor::{Iteration, User};
@@ -33,7 +34,7 @@ use self::event_watch::EventWatch;
 mod event_watch;
 
 /// One kind of request.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RequestTemplate {
     /// Method, in upper case by convention; any token is allowed.
     pub method: String,
@@ -52,7 +53,7 @@ pub struct RequestTemplate {
 }
 
 /// The body of a [`RequestTemplate`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum RequestBody {
     /// None, and no `content-length` unless the method usually has a body.
     Empty,

@@ -10,7 +10,7 @@ use std::sync::{Arc, Barrier, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use knee_core::clock::MonotonicClock;
+use knee_core::clock::{self, MonotonicClock};
 use knee_core::generator::GeneratorSample;
 use knee_core::record::{Head, Run};
 use knee_core::unit::Nanos;
@@ -18,7 +18,7 @@ use knee_core::validity::diagnostics::Http2Offer;
 use rustls::ClientConfig;
 
 use crate::collector::{IntervalCollector, WorkerInterval};
-use crate::control::Control;
+use crate::control::{Control, Gate};
 use crate::deadline::Deadlines;
 use crate::endpoints::{Endpoints, Registry};
 use crate::host::{self, Sampler, ThreadSampler};
@@ -74,8 +74,7 @@ pub fn run<W: Workload>(
     let (messages, inbox) = mpsc::channel();
     let resolver = Arc::new(Resolver::default());
     let endpoints = Arc::new(Registry::new(&plan.endpoints));
-    let start =
-        Arc::new(StartBarrier { ready: Barrier::new(usize::from(plan.workers) + 1), clock: OnceLock::new() });
+    let start = Arc::new(StartBarrier::new(usize::from(plan.workers) + 1, control.gate()));
     let mut spares = Vec::new();
     for index in 0..u32::from(plan.workers) {
         let (spare, returned) = mpsc::channel();
@@ -144,9 +143,10 @@ fn collect(
             Ok(WorkerMessage::Interval(..)) | Err(_) => return Err(RunError::WorkerLost),
         }
     }
+    start.ready();
     let mut sampler = Sampler::start();
     let mut own = ThreadSampler::start(Nanos::ZERO);
-    collector.begin();
+    collector.begin(clock::wall());
     collector.observe_from(start.clock());
     let mut sample =
         |to, connections| GeneratorSample { collector: own.sample(to), ..sampler.sample(connections) };
@@ -180,15 +180,39 @@ fn collect(
 
 /// Starts all workers at the same time.
 struct StartBarrier {
-    ready: Barrier,
+    /// Where workers meet when they are ready, if there is a gate behind it.
+    ready: Option<(Barrier, Arc<dyn Gate>)>,
+    start: Barrier,
     clock: OnceLock<MonotonicClock>,
 }
 
 impl StartBarrier {
+    fn new(threads: usize, gate: Option<Arc<dyn Gate>>) -> Self {
+        let ready = gate.map(|gate| (Barrier::new(threads), gate));
+        Self { ready, start: Barrier::new(threads), clock: OnceLock::new() }
+    }
+
+    /// For the collector: waits until all workers are ready and the gate opens, if there is one.
+    fn ready(&self) {
+        if let Some((ready, gate)) = &self.ready {
+            ready.wait();
+            gate.ready();
+        }
+    }
+
+    /// For workers: says that this one is ready, and waits for the start.
+    fn clock_of_worker(&self) -> MonotonicClock {
+        if let Some((ready, _)) = &self.ready {
+            ready.wait();
+        }
+        self.clock()
+    }
+
     /// Waits for all others and returns a clock that reads zero at that time.
     fn clock(&self) -> MonotonicClock {
-        self.ready.wait();
-        *self.clock.get_or_init(MonotonicClock::start)
+        self.start.wait();
+        let gate = self.ready.as_ref().map(|(_, gate)| gate);
+        *self.clock.get_or_init(|| gate.map_or_else(MonotonicClock::start, |gate| gate.start()))
     }
 }
 
@@ -220,7 +244,7 @@ impl WorkerThread {
         let _ = self.messages.send(WorkerMessage::Begun);
         let runtime = WorkerTimer::runtime();
         let prepared = workload.prepare(&self.assignment.vus());
-        let clock = self.start.clock();
+        let clock = self.start.clock_of_worker();
         self.assignment.shared.control.begin(clock);
         let messages = self.messages.clone();
         let worked =

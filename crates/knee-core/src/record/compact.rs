@@ -72,6 +72,9 @@ fn write(run: &Run, points: &[Point]) -> io::Result<Vec<u8>> {
     for batch in observed(&run.observations) {
         writer.observations(&batch)?;
     }
+    if let Some(late) = &run.late {
+        writer.lateness(late)?;
+    }
     for contribution in &run.contributions {
         writer.contribution(contribution)?;
     }

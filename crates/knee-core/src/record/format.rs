@@ -47,6 +47,7 @@ mod kind {
     pub(super) const INTERVAL: u8 = 2;
     pub(super) const NOTE: u8 = 3;
     pub(super) const TAIL: u8 = 4;
+    pub(super) const LATENESS: u8 = 6;
     pub(super) const CONTRIBUTION: u8 = 7;
     pub(super) const OBSERVATIONS: u8 = 9;
 
@@ -62,7 +63,7 @@ mod kind {
     pub(super) const fn reserved(kind: u8) -> Option<&'static str> {
         Some(match kind {
             5 => "k6 metrics",
-            6 => "clock offsets",
+            LATENESS => "clock offsets",
             CONTRIBUTION => "what single machines contributed",
             8 => "shares of agents",
             OBSERVATIONS => "observations",
@@ -94,6 +95,8 @@ pub enum Frame {
     Note(Note),
     /// What observers read beside the run.
     Observations(Box<Batch>),
+    /// When the part of an agent began, on the clock of its controller.
+    Lateness(super::Lateness),
     /// What one of several machines contributed.
     Contribution(Box<super::Contribution>),
     /// What is known after the last request; nothing follows it.

@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 
 use super::format::{Reader, Writer};
 use super::run::{Parts, RunBuilder};
-use super::{Ending, Run, Tail};
+use super::{Contribution, Ending, Head, Run, Tail};
 use crate::interval::Interval;
 use crate::unit::Nanos;
 use crate::validity::{Validity, ValidityReport, Warning};
@@ -37,17 +37,30 @@ pub struct Merged<W> {
     pub sink: W,
 }
 
-/// Merges the records of the parts of a load, in any order, into one that is written to `sink`.
+/// What was merged so far.
+#[derive(Clone, Copy, Debug)]
+pub enum Watched<'m> {
+    /// The load is known.
+    Begun(&'m Head),
+    /// This interval is final.
+    Interval(&'m Interval),
+}
+
+/// The same as [`merge`], and `watch` sees what is merged while that goes on: sources can grow meanwhile.
 ///
 /// # Errors
-/// If a record cannot be read, is not that of a part, or is of another load than the first; if two are of the same
-/// part; if the record cannot be written. What was written until then is no whole record.
-pub fn merge<R: Read, W: Write>(sources: Vec<R>, sink: W) -> Result<Merged<W>, MergeError> {
+/// As [`merge`].
+pub fn merge_watched<R: Read, W: Write>(
+    sources: Vec<R>,
+    sink: W,
+    watch: &mut dyn FnMut(Watched<'_>),
+) -> Result<Merged<W>, MergeError> {
     let mut readers = Vec::with_capacity(sources.len());
     for (place, source) in (0..).map(Place).zip(sources) {
         readers.push((place, Reader::new(source).map_err(|error| MergeError::Read { place, error })?));
     }
     let (whole, readers) = alike::sorted(readers)?;
+    watch(Watched::Begun(&whole.head));
     let mut writer = Writer::new(sink, &whole.head)?;
     let mut builder = RunBuilder::new(whole.head.clone());
     let mut names = Names::of(&whole.head.plan);
@@ -62,6 +75,7 @@ pub fn merge<R: Read, W: Write>(sources: Vec<R>, sink: W) -> Result<Merged<W>, M
         }
         builder.add(&cell);
         writer.interval(&cell)?;
+        watch(Watched::Interval(&cell));
         from = cell.to;
         cell.clear();
     }
@@ -82,11 +96,23 @@ pub fn merge<R: Read, W: Write>(sources: Vec<R>, sink: W) -> Result<Merged<W>, M
     Ok(Merged { run, sink: writer.tail(&tail)? })
 }
 
+/// Merges the records of the parts of a load, in any order, into one that is written to `sink`.
+///
+/// # Errors
+/// If a record cannot be read, is not that of a part, or is of another load than the first; if two are of the same
+/// part; if the record cannot be written. What was written until then is no whole record.
+pub fn merge<R: Read, W: Write>(sources: Vec<R>, sink: W) -> Result<Merged<W>, MergeError> {
+    merge_watched(sources, sink, &mut |_| {})
+}
+
 /// The run of all parts together, with the validity of the whole and of each.
 fn sum_up(whole: &Whole, mut builder: RunBuilder, parts: &[ReadPart]) -> Run {
     let extent = Extent::of(whole, parts);
     for (part, lost) in parts.iter().zip(&extent.lost) {
         builder.contribute(part.contribution(*lost));
+    }
+    for (share, lost) in extent.missing {
+        builder.contribute(Contribution::missing(share.segment().to_string(), lost));
     }
     if let Some(at) = stopped(parts) {
         builder.stop(at);

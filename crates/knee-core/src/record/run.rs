@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::format::{ENDPOINTS_MAX, Period, StoredInterval, Unfit};
-use super::{Contribution, Ending, Head, Run, Tail};
+use super::{Contribution, Ending, Head, Lateness, Run, Tail};
 use crate::histogram::COARSENESS_MAX;
 use crate::interval::Interval;
 use crate::observation::{Batch, ObservationBuilder};
@@ -77,6 +77,8 @@ pub struct RunBuilder {
     contributions: Vec<Contribution>,
     /// What only the program that merged their records knows of the machines.
     parts: Option<Parts>,
+    /// When the part of an agent began.
+    late: Option<Lateness>,
 }
 
 impl RunBuilder {
@@ -112,6 +114,7 @@ impl RunBuilder {
             summed: false,
             contributions: Vec::new(),
             parts: None,
+            late: None,
         }
     }
 
@@ -268,6 +271,11 @@ impl RunBuilder {
         self.observations.add(batch);
     }
 
+    /// Takes when the part of an agent began; what all say counts.
+    pub fn began(&mut self, lateness: Lateness) {
+        self.late = Some(self.late.map_or(lateness, |known| known.and(lateness)));
+    }
+
     /// Adds what one of several machines contributed; ignores more than any load has.
     pub fn contribute(&mut self, contribution: Contribution) {
         if self.contributions.len() < SEGMENTS_MAX {
@@ -359,6 +367,7 @@ impl RunBuilder {
             validity: judge(diagnostics),
             observations: self.observations.finish(),
             contributions: self.contributions,
+            late: self.late,
         }
     }
 

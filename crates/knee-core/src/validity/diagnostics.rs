@@ -185,8 +185,12 @@ pub struct PartsFigures {
     pub lost_share: f64,
     /// Arrivals that complete parts have more or less than their plans.
     pub arrivals_off: u64,
-    /// Time between the first start and the last, by the clocks of the machines.
+    /// Time between the first start and the last: by the clock of a fleet's controller if `start_bound` is there, else by
+    /// the clocks of the machines.
     pub started_apart: Nanos,
+    /// How wrong each start can be on the clock of a fleet's controller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_bound: Option<Nanos>,
     /// Different builds of the program.
     pub builds: u64,
 }

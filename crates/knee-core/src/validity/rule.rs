@@ -23,6 +23,7 @@ mod littles_law;
 mod loop_lag;
 mod no_answer;
 mod nothing_measured;
+mod offset;
 mod parts;
 pub(crate) mod ports;
 mod rate;
@@ -70,6 +71,7 @@ pub const RULES: &[Rule] = &[
     Rule::of::<damaged::Evidence>(),
     Rule::of::<truncated::Evidence>(),
     Rule::of::<start::Evidence>(),
+    Rule::of::<offset::Evidence>(),
     Rule::of::<builds::Evidence>(),
 ];
 

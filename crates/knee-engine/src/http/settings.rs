@@ -7,13 +7,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use knee_core::unit::Nanos;
+use serde::{Deserialize, Serialize};
 
 use super::host_rules::HostRules;
 use super::memory::MemoryBudget;
 use super::proxy::Proxy;
 
 /// Settings of the request path.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Settings {
     /// Time limit for opening a connection: name, TCP and TLS together.
     pub connect_timeout: Nanos,
@@ -27,7 +28,8 @@ pub struct Settings {
     pub unix_socket: Option<PathBuf>,
     /// Connections to other addresses than the URL's; several entries for one origin are used in turn.
     pub connect_to: Vec<ConnectTo>,
-    /// The proxy of all requests of a one-liner.
+    /// The proxy of all requests of a one-liner. Not passed to other machines.
+    #[serde(skip)]
     pub proxy: Option<Arc<Proxy>>,
     /// Maximum number of redirects to follow; with 0 a redirect is an ordinary response.
     pub redirects: u32,
@@ -38,8 +40,10 @@ pub struct Settings {
     /// Maximum bytes of a body after decoding; more is a fault.
     pub decoded_max: u64,
     /// Memory for responses in progress, for all connections under these settings and their clones together.
+    #[serde(skip)]
     pub memory: MemoryBudget,
-    /// Fixed addresses of hosts, and blocked hosts.
+    /// Fixed addresses of hosts, and blocked hosts. Not passed to other machines.
+    #[serde(skip)]
     pub host_rules: HostRules,
     /// TLS.
     pub tls: TlsSettings,
@@ -76,14 +80,14 @@ impl Default for Settings {
 }
 
 /// How responses are read that are streams of events.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventSettings {
     /// Data of the event that ends a response; without it, the server ends it.
     pub until: Option<Arc<[u8]>>,
 }
 
 /// Which version of HTTP requests are sent with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HttpVersion {
     /// HTTP/1.1.
     #[default]
@@ -95,7 +99,7 @@ pub enum HttpVersion {
 }
 
 /// Which addresses of a name can be used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AddressFamily {
     /// All addresses, in the resolver's order.
     #[default]
@@ -107,7 +111,7 @@ pub enum AddressFamily {
 }
 
 /// Sends the connections for one origin to another address.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectTo {
     /// Host and port in the URL.
     pub from: (String, u16),
@@ -116,7 +120,7 @@ pub struct ConnectTo {
 }
 
 /// Settings of TLS sessions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TlsSettings {
     /// PEM of certificate authorities to trust in addition to the system's.
     pub authorities: Vec<Vec<u8>>,
@@ -146,7 +150,7 @@ impl Default for TlsSettings {
 }
 
 /// A version of TLS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum TlsVersion {
     /// RFC 5246.
     V1_2,

@@ -206,7 +206,7 @@ pub fn collected(
     let endpoints = Arc::new(Registry::new(&head.plan.endpoints));
     let workers = usize::from(head.plan.workers);
     let mut collector = IntervalCollector::new(head.clone(), &control, listeners, workers, endpoints);
-    collector.begin();
+    collector.begin(Nanos::ZERO);
     let mut after_loss = Vec::new();
     for (worker, report) in order {
         let interval = WorkerInterval {

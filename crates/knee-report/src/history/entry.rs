@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use knee_core::plan::{Executor, Plan};
-use knee_core::record::{Machine, Run};
+use knee_core::record::{Machine, Run, SegmentOf};
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 use serde::{Deserialize, Serialize};
@@ -144,7 +144,13 @@ fn likeness(run: &Run) -> u64 {
     let plan = serde_json::to_string(&head.plan).unwrap_or_default();
     // The plan is that of the whole load; the segment is the part of it.
     let _ = write!(text, "\n{plan}\n{}\n{:?}", machine(&head.machine), head.co_located);
-    let _ = write!(text, "\n{:?}", head.segment);
+    // As it was written before there were agents: the number is stored.
+    let _ = match &head.segment {
+        Some(SegmentOf { segment, sequence, .. }) => {
+            write!(text, "\nSome(SegmentOf {{ segment: {segment:?}, sequence: {sequence:?} }})")
+        }
+        None => write!(text, "\nNone"),
+    };
     if let Some(streams) = head.http2_streams {
         let _ = write!(text, "\nHTTP/2, {streams}");
     }

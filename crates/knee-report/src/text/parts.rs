@@ -30,7 +30,7 @@ pub fn lines(view: &View, style: &Style) -> Vec<String> {
     let mut table = Table::new([("", Side::Flexible), ("figures", Side::Left)].into_iter().chain(columns));
     for part in view.contributions.iter().take(PARTS_MAX) {
         let mut row: Vec<Cell> =
-            vec![clean::line(&part.segment).into_owned().into(), Cell::toned(state(part), tone(part))];
+            vec![clean::line(label(part)).into_owned().into(), Cell::toned(state(part), tone(part))];
         row.extend(cells(part, view, style).map(Cell::from));
         table.row(row);
     }
@@ -66,6 +66,11 @@ pub(crate) fn cells(part: &Contribution, view: &View, style: &Style) -> [String;
         lag.unwrap_or("–".to_owned()),
         part.worker_cpu_max.map_or("–".to_owned(), percent),
     ]
+}
+
+/// The agent of a fleet that made the part, or else which part it is.
+pub(crate) fn label(part: &Contribution) -> &str {
+    part.agent.as_ref().unwrap_or(&part.segment)
 }
 
 /// How a part ended and whether its figures can be trusted, in a word or two.

@@ -150,6 +150,11 @@ impl<R: Read> Reader<R> {
                         return Ok(Some(Frame::Observations(batch)));
                     }
                 }
+                kind::LATENESS => {
+                    if let Some(lateness) = self.optional(kind)? {
+                        return Ok(Some(Frame::Lateness(*lateness)));
+                    }
+                }
                 kind::CONTRIBUTION => {
                     if let Some(contribution) = self.optional(kind)? {
                         return Ok(Some(Frame::Contribution(contribution)));

@@ -11,7 +11,7 @@ use zstd::bulk::Compressor;
 use super::{FRAME_BYTES_MAX, MAGIC, Note, Summed, VERSION, kind};
 use crate::interval::Interval;
 use crate::observation::Batch;
-use crate::record::{Contribution, Head, Tail};
+use crate::record::{Contribution, Head, Lateness, Tail};
 
 /// zstd's own default: a frame of one interval takes well under a millisecond.
 const LEVEL: i32 = 3;
@@ -86,6 +86,14 @@ impl<W: Write> Writer<W> {
     /// Those of the sink.
     pub fn contribution(&mut self, contribution: &Contribution) -> io::Result<()> {
         self.write(&[], kind::CONTRIBUTION, contribution)
+    }
+
+    /// Appends when a part began.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn lateness(&mut self, lateness: &Lateness) -> io::Result<()> {
+        self.write(&[], kind::LATENESS, lateness)
     }
 
     /// How many intervals were written: what [`Tail::intervals`] must say.

@@ -64,6 +64,7 @@ fn difference(
 ) -> Option<&'static str> {
     let (a, b) = (whole_plan(one), whole_plan(other));
     let differs = [
+        (run_of(one) != run_of(other), "the run of the fleet"),
         (one_share.sequence() != other_share.sequence(), "the sequence of parts"),
         (one.title != other.title, "the target"),
         (a.interval != b.interval, "the width of the intervals"),
@@ -73,6 +74,11 @@ fn difference(
         (one.http2_streams != other.http2_streams, "the version of HTTP"),
     ];
     differs.into_iter().find(|(differs, _)| *differs).map(|(_, what)| what)
+}
+
+/// The run of a fleet that the record belongs to.
+fn run_of(head: &Head) -> Option<&str> {
+    head.segment.as_ref()?.agent.as_ref().map(|agent| agent.run.as_str())
 }
 
 /// The plan without what each machine decides for itself: its part, and its number of workers.
@@ -96,6 +102,7 @@ fn head(heads: &[&Head], share: &Share) -> Head {
     let workers = heads.iter().fold(0_u16, |sum, head| sum.saturating_add(head.plan.workers));
     let members = heads.iter().map(|head| Member {
         segment: head.segment.as_ref().map(|of| of.segment.clone()).unwrap_or_default(),
+        agent: head.segment.as_ref().and_then(|of| of.agent.as_ref()).map(|agent| agent.name.clone()),
         started: head.started,
         build: head.build.clone(),
         machine: head.machine.clone(),

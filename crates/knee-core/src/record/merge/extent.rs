@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use super::alike::Whole;
 use super::part::Read;
 use crate::plan::{Plan, Scenario};
-use crate::record::Ending;
+use crate::record::{Ending, Lateness};
+use crate::share::Share;
 use crate::unit::Nanos;
 use crate::validity::diagnostics::PartsFigures;
 
@@ -20,13 +21,17 @@ pub(super) struct Extent {
     /// For each given part: requests that it did not send because it ended early; `None` if its plan does not number
     /// them.
     pub lost: Vec<Option<u64>>,
+    /// Shares of which there is no record, with the requests of their plans.
+    pub missing: Vec<(Share, Option<u64>)>,
     /// The same of the whole, for the rules.
     pub figures: PartsFigures,
 }
 
 impl Extent {
     pub(super) fn of(whole: &Whole, parts: &[Read]) -> Self {
-        let all_stopped = parts.iter().all(|part| part.run.stopped.is_some());
+        // A part that was cut off cannot have heard of it.
+        let mut heard = parts.iter().filter(|part| !part.was_cut_off()).peekable();
+        let all_stopped = heard.peek().is_some() && heard.all(|part| part.run.stopped.is_some());
         let early: Vec<bool> = parts
             .iter()
             .map(|part| part.was_cut_off() || (part.run.stopped.is_some() && !all_stopped))
@@ -36,8 +41,7 @@ impl Extent {
             if *early { planned.map(|planned| planned.saturating_sub(seen(part))) } else { Some(0) }
         });
         let lost = lost.collect();
-        let started = parts.iter().map(|part| part.head.started);
-        let apart = started.clone().max().unwrap_or_default().since(started.min().unwrap_or_default());
+        let (started_apart, start_bound) = starts(parts);
         let builds: BTreeSet<_> =
             parts.iter().map(|part| (&part.head.build.version, &part.head.build.commit)).collect();
         let off = parts
@@ -51,11 +55,36 @@ impl Extent {
             ended_early: early.iter().filter(|early| **early).count() as u64,
             lost_share: lost_share(whole, parts, &early),
             arrivals_off: off.fold(0, u64::saturating_add),
-            started_apart: apart,
+            started_apart,
+            start_bound,
             builds: builds.len() as u64,
         };
-        Self { lost, figures }
+        let missing = whole.shares.iter().filter(|(_, place)| place.is_none());
+        let missing = missing.map(|(share, _)| (share.clone(), arrivals(&plan_of(whole, share)))).collect();
+        Self { lost, missing, figures }
     }
+}
+
+/// The time between the first start and the last, and how wrong that can be: by the clock of the controller if all know
+/// it, else by the clocks of the machines.
+fn starts(parts: &[Read]) -> (Nanos, Option<Nanos>) {
+    let of_fleet = parts.iter().any(|part| part.agent().is_some());
+    // A part that was cut off in its first second has not found it out.
+    let late: Vec<(i64, Nanos)> =
+        parts.iter().filter_map(|part| part.run.late.map(Lateness::centre)).collect();
+    if of_fleet && !late.is_empty() {
+        let centres = late.iter().map(|(centre, _)| *centre);
+        let apart = centres.clone().max().unwrap_or_default().abs_diff(centres.min().unwrap_or_default());
+        return (Nanos(apart), late.iter().map(|(_, bound)| *bound).max());
+    }
+    let started = parts.iter().map(|part| part.head.started);
+    (started.clone().max().unwrap_or_default().since(started.min().unwrap_or_default()), None)
+}
+
+/// The plan of a share of the load.
+fn plan_of(whole: &Whole, share: &Share) -> Plan {
+    let scenarios = whole.head.plan.scenarios.iter().map(|scenario| scenario.clone().shared(share));
+    Plan { scenarios: scenarios.collect(), ..whole.head.plan.clone() }
 }
 
 /// Requests that a part scheduled, with the warm-up.
@@ -77,12 +106,7 @@ fn arrivals(plan: &Plan) -> Option<u64> {
 /// The share of the load that was not made: of the requests where the plan numbers them, else of the users' time.
 fn lost_share(whole: &Whole, parts: &[Read], early: &[bool]) -> f64 {
     let missing = whole.shares.iter().filter(|(_, place)| place.is_none());
-    let missing: Vec<Plan> = missing
-        .map(|(share, _)| {
-            let scenarios = whole.head.plan.scenarios.iter().map(|scenario| scenario.clone().shared(share));
-            Plan { scenarios: scenarios.collect(), ..whole.head.plan.clone() }
-        })
-        .collect();
+    let missing: Vec<Plan> = missing.map(|(share, _)| plan_of(whole, share)).collect();
     let incomplete = || parts.iter().zip(early).filter(|(_, early)| **early).map(|(part, _)| part);
     if missing.is_empty() && incomplete().next().is_none() {
         return 0.0;

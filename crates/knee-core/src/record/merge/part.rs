@@ -146,6 +146,7 @@ impl<R: io::Read> Part<R> {
                 }
                 Ok(Some(Frame::Note(note))) => self.note(note),
                 Ok(Some(Frame::Observations(batch))) => self.builder.observe(&batch),
+                Ok(Some(Frame::Lateness(lateness))) => self.builder.began(lateness),
                 Ok(Some(Frame::Tail(tail))) => self.tail = Some(*tail),
                 // Only in records that are none of a part.
                 Ok(Some(Frame::Summed(_) | Frame::Contribution(_))) => {
@@ -206,6 +207,8 @@ impl Read {
         let ValidityReport { diagnostics, warnings, validity, .. } = validity;
         Contribution {
             segment: self.share.segment().to_string(),
+            agent: self.agent().map(str::to_owned),
+            late: self.run.late,
             requests: diagnostics.requests.accounting,
             response: diagnostics.requests.response,
             generator_lag: diagnostics.generator.lag,
@@ -221,10 +224,16 @@ impl Read {
     /// Its warnings, which name the part.
     pub(super) fn warnings(&self) -> impl Iterator<Item = Warning> {
         let segment = self.share.segment();
+        let part = self.agent().map_or_else(|| format!("part {segment}"), str::to_owned);
         self.run.validity.warnings.iter().map(move |warning| Warning {
-            message: format!("part {segment}: {}", warning.message),
+            message: format!("{part}: {}", warning.message),
             ..warning.clone()
         })
+    }
+
+    /// The agent of a fleet that it is.
+    pub(super) fn agent(&self) -> Option<&str> {
+        self.head.segment.as_ref()?.agent.as_ref().map(|agent| agent.name.as_str())
     }
 
     /// Whether it ended by something else than its plan or a request to stop.

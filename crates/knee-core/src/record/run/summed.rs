@@ -71,6 +71,7 @@ impl RunBuilder {
             validity: tail.validity,
             observations: self.observations.finish(),
             contributions: self.contributions,
+            late: self.late,
         }
     }
 }

@@ -95,6 +95,7 @@ struct Parts {
     lost_share: Option<f64>,
     arrivals_off: u64,
     started_apart_s: f64,
+    start_bound_s: Option<f64>,
     builds: u64,
 }
 
@@ -107,6 +108,7 @@ impl Parts {
             lost_share: finite(figures.lost_share),
             arrivals_off: figures.arrivals_off,
             started_apart_s: seconds(figures.started_apart),
+            start_bound_s: figures.start_bound.map(seconds),
             builds: figures.builds,
         }
     }

@@ -17,6 +17,8 @@ use crate::json::figure::{finite, seconds};
 #[derive(Debug, Serialize)]
 pub(super) struct Part<'v> {
     segment: &'v str,
+    agent: Option<&'v str>,
+    start_late_ms: Option<[f64; 2]>,
     planned: u64,
     by_outcome: BTreeMap<&'static str, u64>,
     lost: Option<u64>,
@@ -34,6 +36,8 @@ impl<'v> Part<'v> {
         let count = |outcome: Outcome| (outcome.name(), part.requests.count(outcome));
         Self {
             segment: &part.segment,
+            agent: part.agent.as_deref(),
+            start_late_ms: part.late.map(|late| [late.low as f64 / 1e6, late.high as f64 / 1e6]),
             planned: part.requests.planned,
             by_outcome: Outcome::ALL.into_iter().map(count).collect(),
             lost: part.lost,
