@@ -112,6 +112,23 @@ announce_stores() {
     fi
 }
 
+# need_nats: the server of NATS, with which the tests of fleets run. Where no package has it, they are left out.
+need_nats() {
+    if ! wants NATS || has nats-server; then
+        return
+    fi
+    if has apt-get; then
+        say 'installs nats-server, which the tests of fleets start (KNEE_WITHOUT_NATS=1: leave them out)'
+        as_root apt-get install -y nats-server >&2 || true
+    elif has brew; then
+        brew install nats-server >&2 || true
+    fi
+    if ! has nats-server; then
+        say 'there is no nats-server: tests of fleets are left out'
+        export KNEE_WITHOUT_NATS=1
+    fi
+}
+
 # announce_python: likewise, for need_python and what the check installs with it.
 announce_python() {
     if ! wants PYTHON; then

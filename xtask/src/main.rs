@@ -16,6 +16,7 @@ mod ci;
 mod compat;
 mod defects;
 mod dist;
+mod fleet;
 mod fuzz;
 mod observers;
 mod openapi;
@@ -66,6 +67,8 @@ enum Command {
     Defects(defects::Options),
     /// Build everything that can be installed without Rust, below target/dist
     Dist(dist::Options),
+    /// Kill agents, controllers and servers of real fleets at random moments, and check that every request is accounted for
+    Fleet(fleet::Options),
     /// Run the fuzz targets from their kept corpora
     Fuzz(fuzz::Options),
     /// Ask the labs whether they do what their `openapi.json` says
@@ -102,6 +105,7 @@ fn main() -> ExitCode {
         Command::Statements => statements::run(&root),
         Command::Defects(options) => defects::run(&root, &options),
         Command::Dist(options) => dist::dist(&root, &options),
+        Command::Fleet(options) => fleet::run(&root, &options),
         Command::Fuzz(options) => fuzz::run(&root, &options),
         Command::Openapi(options) => openapi::run(&root, &options),
         Command::OracleServer { law } => truth::server::serve(&law),

@@ -9,6 +9,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, ValueEnum};
 use knee_report::number::Unit;
 
+mod agent;
+
 mod audit;
 
 mod brief;
@@ -20,6 +22,8 @@ mod compare;
 mod doctor;
 
 mod find;
+
+mod fleet;
 
 mod history;
 
@@ -41,6 +45,7 @@ mod web;
 
 mod words;
 
+pub use agent::{AgentArgs, FleetAction, FleetArgs};
 pub use audit::{AuditArgs, AuditFormat};
 pub use command_line::{Invocation, Refused, definition, help, meant_command, parse};
 pub use compare::{
@@ -48,6 +53,7 @@ pub use compare::{
 };
 pub use doctor::{DoctorArgs, DoctorFormat};
 pub use find::{FindArgs, FindFormat, FindOutputFlags, SearchFlags};
+pub use fleet::{FleetFlags, FleetKeys};
 pub use history::{HistoryArgs, HistoryFormat};
 pub use merge::MergeArgs;
 pub use observe::ObserveFlags;
@@ -90,6 +96,9 @@ pub struct LoadArgs {
     /// Everything else.
     #[command(flatten)]
     pub flags: LoadFlags,
+    /// Which machines make the load.
+    #[command(flatten)]
+    pub fleet: FleetFlags,
 }
 
 /// `knee report`.

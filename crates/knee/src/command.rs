@@ -8,6 +8,8 @@ pub mod merge;
 
 pub mod report;
 
+pub mod agent;
+
 pub mod audit;
 
 pub mod demo;
@@ -36,7 +38,9 @@ pub mod serve;
 
 pub mod find;
 
-mod failed;
+pub mod fleet;
+
+pub(crate) mod failed;
 
 mod journal;
 
@@ -83,7 +87,7 @@ const INCOMPLETE_TRIAL: &str = "free some space, or save the trials elsewhere wi
 const RECORD_IN_PAGE_MAX: usize = 1_000_000;
 
 /// This program.
-fn build() -> Build {
+pub(crate) fn build() -> Build {
     Build {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: option_env!("KNEE_COMMIT").map(str::to_owned),

@@ -20,6 +20,8 @@ pub mod catalog;
 
 pub mod fetch;
 
+pub mod fleet;
+
 pub mod signals;
 
 pub mod other_load;

@@ -6,11 +6,12 @@ use std::process::ExitCode;
 
 use knee::args::{self, Invocation, Refused};
 use knee::command::{
-    audit, calibrate, compare, demo, doctor, explain, find, history, load, merge, report, run, serve, shell,
-    study, sweep, tour,
+    agent, audit, calibrate, compare, demo, doctor, explain, find, fleet, history, load, merge, report, run,
+    serve, shell, study, sweep, tour,
 };
 use knee::demo as demo_server;
 use knee::exit::Exit;
+use knee::fleet::part;
 use knee::live::page::{self, narrate};
 use knee::problem::{Problem, reason};
 use knee::settings::output::Sink;
@@ -28,7 +29,7 @@ fn main() -> ExitCode {
     if let Some(code) = knee_fixture::supervisor::main(std::env::args_os()) {
         return code;
     }
-    if let Some(exit) = serve_demo() {
+    if let Some(exit) = serve_demo().or_else(make_part) {
         return exit.into();
     }
     let done = match args::parse(std::env::args_os()) {
@@ -62,6 +63,8 @@ fn execute(invocation: Invocation) -> Result<Exit, (Problem, Exit)> {
         Invocation::History(args) => history::history(&args, say).map_err(refused),
         Invocation::Serve(args) => serve::serve(&args, say).map_err(refused),
         Invocation::Merge(args) => merge::merge(&args, say),
+        Invocation::Agent(args) => agent::agent(&args, say),
+        Invocation::Fleet(args) => fleet::fleet(&args, say),
         Invocation::Demo(args) => demo::demo(*args, narrate),
         Invocation::Run(args) => run::run(&args, narrate),
         Invocation::Sweep(args) => {
@@ -112,6 +115,13 @@ fn open_page(invocation: &Invocation) -> Result<(), Problem> {
         say("warning: the live page is not encrypted; an SSH tunnel to a loopback address is");
     }
     Ok(())
+}
+
+/// The hidden command behind `knee agent`: this process makes a part of a load.
+fn make_part() -> Option<Exit> {
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    part::is_asked(&words).then(part::run)
 }
 
 /// The hidden command behind `knee demo`: this process is the server.

@@ -6,6 +6,7 @@
 //! [`Surroundings`].
 
 use knee_core::plan::{Endpoint, Plan};
+use knee_core::record::AgentOf;
 use knee_core::share::Share;
 use knee_engine::http::settings::{HttpVersion, Settings};
 use knee_engine::requests::RequestTemplate;
@@ -24,6 +25,8 @@ pub mod connection;
 pub mod declared;
 
 mod file;
+
+pub mod fleet;
 
 pub mod form;
 
@@ -67,6 +70,10 @@ pub struct Load {
     pub seed: u64,
     /// The part of the load that this machine does; all of it if `None`.
     pub share: Option<Share>,
+    /// The agent of a fleet that makes this part.
+    pub agent: Option<AgentOf>,
+    /// The machines that make this load; this one if `None`.
+    pub fleet: Option<fleet::FleetChoice>,
     /// Where it goes, for titles: the URL without credentials.
     pub title: String,
     /// Where connections will be made, with the addresses found.
@@ -112,7 +119,8 @@ pub fn resolve(args: &LoadArgs, surroundings: &Surroundings) -> Result<Load, Pro
     let allowed_hosts = flags.amount.allow_hosts.clone();
     let observe = observe::targets(&flags.observe)?;
     let parts = Parts { amount, http, urls, requests, names, allowed_hosts, observe, output, notes };
-    parts.load(surroundings.resolve)
+    let fleet = fleet::choice(&args.fleet)?;
+    Ok(Load { fleet, ..parts.load(surroundings.resolve)? })
 }
 
 /// The parts of a load, each resolved by itself.
@@ -148,7 +156,22 @@ impl Parts {
         target::refuse_public(servers.as_ref().unwrap_or(&targets), &plan, &allowed_hosts)?;
         let title = request::title(&urls);
         let (seed, share) = (amount.seed, amount.share);
-        Ok(Load { plan, http, requests, seed, share, title, targets, allowed_hosts, observe, output, notes })
+        let (agent, fleet) = (None, None);
+        Ok(Load {
+            plan,
+            http,
+            requests,
+            seed,
+            share,
+            agent,
+            fleet,
+            title,
+            targets,
+            allowed_hosts,
+            observe,
+            output,
+            notes,
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a check covers: packages, and the features behind which tests have their needs.
 //!
 //! A test that needs more than Rust is `ignore`d unless a feature of its package is on: `postgres-tests`, `redis-tests`,
-//! `store-tests` (both), `mount-tests`, `nginx-tests`, `browser-tests`. Does not look for the programs: the environment
+//! `store-tests` (both), `mount-tests`, `nginx-tests`, `nats-tests`, `browser-tests`. Does not look for the programs: the environment
 //! says what is missing, and a test that misses one all the same fails.
 
 use std::collections::BTreeSet;
@@ -27,6 +27,7 @@ struct Means {
     redis: bool,
     mounts: bool,
     nginx: bool,
+    nats: bool,
     browser: bool,
 }
 
@@ -59,7 +60,7 @@ impl Scope {
             Vec::new()
         };
         let leaves_tests_out =
-            !(means.postgres && means.redis && means.mounts && means.nginx && means.browser);
+            !(means.postgres && means.redis && means.mounts && means.nginx && means.nats && means.browser);
         Ok(Self { arguments, left_out, leaves_tests_out })
     }
 
@@ -80,7 +81,8 @@ impl Scope {
 }
 
 impl Means {
-    const NONE: Self = Self { postgres: false, redis: false, mounts: false, nginx: false, browser: false };
+    const NONE: Self =
+        Self { postgres: false, redis: false, mounts: false, nginx: false, nats: false, browser: false };
 
     /// Everything that the environment does not deny.
     fn of_environment() -> Self {
@@ -90,6 +92,7 @@ impl Means {
             redis: there("KNEE_WITHOUT_REDIS"),
             mounts: there("KNEE_WITHOUT_MOUNTS"),
             nginx: there("KNEE_WITHOUT_NGINX"),
+            nats: there("KNEE_WITHOUT_NATS"),
             browser: there("KNEE_WITHOUT_BROWSER"),
         }
     }
@@ -102,6 +105,7 @@ impl Means {
             ("store-tests", self.postgres && self.redis),
             ("mount-tests", self.mounts),
             ("nginx-tests", self.nginx),
+            ("nats-tests", self.nats),
             ("browser-tests", self.browser),
         ]
         .into_iter()

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use super::agent::{AgentArgs, FleetArgs};
 use super::audit::AuditArgs;
 use super::compare::{CalibrateArgs, CompareArgs};
 use super::doctor::DoctorArgs;
@@ -40,6 +41,7 @@ Examples:
   knee compare URL_A URL_B                     test whether B is slower
   knee doctor                                  is this machine fit to measure?
   knee audit README.md results.json            check what other tools printed
+  knee URL --nats URL --agents 4               let four machines make the load
 
 Durations: 10s, 1m30s, 500ms; a bare number is seconds. Requests: 200, 1.5k, 2m.
 Exit codes: 0 done, 104 bad input, 105 interrupted, 120 invalid result.
@@ -81,6 +83,10 @@ enum Subcommands {
     Serve(ServeArgs),
     /// Merge the records of several machines that each did a part of a load
     Merge(MergeArgs),
+    /// Wait for controllers, and make parts of their loads
+    Agent(AgentArgs),
+    /// List, stop or take over what the agents of a fleet do
+    Fleet(FleetArgs),
     /// Start a small demo server and load it
     Demo(Box<DemoArgs>),
     /// Run a k6 script
@@ -123,6 +129,10 @@ pub enum Invocation {
     Serve(ServeArgs),
     /// Merge the records of the parts of a load.
     Merge(MergeArgs),
+    /// Wait for controllers.
+    Agent(AgentArgs),
+    /// List, stop or take over what agents do.
+    Fleet(FleetArgs),
     /// Load a server that this command starts.
     Demo(Box<DemoArgs>),
     /// Run a k6 script.
@@ -167,6 +177,8 @@ impl Invocation {
             | Self::History(_)
             | Self::Serve(_)
             | Self::Merge(_)
+            | Self::Agent(_)
+            | Self::Fleet(_)
             | Self::Doctor(_)
             | Self::Audit(_)
             | Self::Tour(_)
@@ -210,6 +222,8 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Ref
         Some(Subcommands::History(args)) => Invocation::History(args),
         Some(Subcommands::Serve(args)) => Invocation::Serve(args),
         Some(Subcommands::Merge(args)) => Invocation::Merge(args),
+        Some(Subcommands::Agent(args)) => Invocation::Agent(args),
+        Some(Subcommands::Fleet(args)) => Invocation::Fleet(args),
         Some(Subcommands::Demo(args)) => Invocation::Demo(args),
         Some(Subcommands::Run(args)) => Invocation::Run(args),
         Some(Subcommands::Sweep(args)) => Invocation::Sweep(args),

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use knee_report::number::Unit;
 
+use super::fleet::FleetFlags;
 use super::observe::ObserveFlags;
 use super::run::ModuleFlags;
 use super::web::WebFlags;
@@ -37,6 +38,9 @@ pub struct SweepArgs {
     /// The live page.
     #[command(flatten)]
     pub web: WebFlags,
+    /// Which machines make the load.
+    #[command(flatten)]
+    pub fleet: FleetFlags,
     /// What is sent.
     #[command(flatten)]
     pub request: RequestFlags,

@@ -41,7 +41,7 @@ pub fn demo(args: DemoArgs, narrate: fn(&str)) -> Result<Exit, (Problem, Exit)> 
         flags.amount.rate = Some((service.knee() / 2.0).to_string());
         flags.amount.duration = Some(DURATION.to_owned());
     }
-    load(&LoadArgs { url: Some(url), flags }, narrate)
+    load(&LoadArgs { url: Some(url), flags, ..LoadArgs::default() }, narrate)
 }
 
 /// The server by the flags.

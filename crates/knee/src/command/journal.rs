@@ -19,11 +19,23 @@ pub struct Record {
 }
 
 impl Record {
+    /// A whole record that was merged from others.
+    pub fn merged(path: PathBuf) -> Self {
+        Self { path, trouble: Trouble::default() }
+    }
+
     /// After the run: the problem of a record that lacks a part of its run. `hint` says what to do.
     pub fn problem(&self, hint: &str) -> Option<Problem> {
         let why = self.trouble.get()?;
         Some(Problem::new(format!("the record `{}` is incomplete: {why}", self.path.display()), hint))
     }
+}
+
+/// The same for a load that waits for its start: the head is written then.
+pub fn waiting(opened: NewRecord, head: &Head) -> (FileJournal<File>, Record) {
+    let journal = FileJournal::waiting(opened.file, head.clone());
+    let trouble = journal.trouble();
+    (journal, Record { path: opened.path, trouble })
 }
 
 /// Writes the head of a record that was opened. A record that cannot be written is a warning: the run goes on without.

@@ -11,7 +11,8 @@ use std::sync::mpsc::sync_channel;
 use knee_core::clock;
 use knee_core::observation::Observer;
 use knee_core::outcome::Fault;
-use knee_core::record::{Ending, Head, Run};
+use knee_core::record::{Ending, Head, Run, SegmentOf};
+use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 use knee_core::validity::diagnostics::Http2Offer;
 use knee_driver::Loaded;
@@ -24,6 +25,7 @@ use knee_engine::http::tls;
 use knee_engine::journal::FileJournal;
 use knee_engine::requests::RequestSet;
 use knee_engine::run::{self, HttpConfig, Listeners};
+use knee_fleet::wire::Digest;
 
 use self::pushes::Pushes;
 
@@ -33,12 +35,15 @@ use super::observe;
 use super::{INCOMPLETE, INCOMPLETE_TRIAL, build, render, why_invalid};
 use crate::args::{Format, LoadArgs};
 use crate::exit::Exit;
+use crate::fleet;
+use crate::fleet::run::{About, Done, Place};
 use crate::live::{self, Live};
 use crate::other_load::{self, Presence};
 use crate::problem::{Problem, on_one_line};
+use crate::settings::fleet::FleetChoice;
 use crate::settings::{self, Load, Surroundings, proxy, target};
 use crate::signals;
-use crate::store::{self, Kind, Store};
+use crate::store::{self, Kind, NewRecord, Store};
 
 mod pushes;
 
@@ -58,7 +63,10 @@ pub fn load(args: &LoadArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
 /// What is wrong with what was typed.
 pub(super) fn checked(args: &LoadArgs, narrate: fn(&str)) -> Result<Load, Failed> {
     let load = settings::resolve(args, &Surroundings::read()).map_err(refused)?;
-    target::probe(&load.targets, &load.http).map_err(refused)?;
+    // The agents of a fleet can reach what this machine cannot.
+    if load.fleet.is_none() {
+        target::probe(&load.targets, &load.http).map_err(refused)?;
+    }
     let env = |name: &str| std::env::var(name).ok();
     let request = load.requests.first().filter(|_| load.http.proxy.is_none());
     let warning = request.and_then(|request| proxy::ignored(&request.url, &env));
@@ -152,6 +160,9 @@ fn take_as(
     control: &Control,
     narrate: fn(&str),
 ) -> Result<Taken, Failed> {
+    if let Some(choice) = &load.fleet {
+        return take_of_fleet(kind, load, choice, control, narrate);
+    }
     // Before the head, which has the time of the start.
     let observer = observe::start(&load.observe, narrate)?;
     let head = head(load);
@@ -163,6 +174,56 @@ fn take_as(
     Ok(Taken { run, record })
 }
 
+/// The run of a fleet, merged here.
+fn take_of_fleet(
+    kind: Kind,
+    load: &Load,
+    choice: &FleetChoice,
+    control: &Control,
+    narrate: fn(&str),
+) -> Result<Taken, Failed> {
+    let started = clock::wall();
+    let record = match open(kind, load, started)? {
+        Ok(record) => Some(record),
+        Err(warning) => {
+            narrate(&format!("warning: {}", on_one_line(&warning)));
+            None
+        }
+    };
+    let name = name(load);
+    let about = About { title: load.title.clone(), job: Digest(String::new()), started, name };
+    let place = Place { record, progress: load.output.progress, unit: load.output.time_unit };
+    let Done { run, path } = fleet::run::take(load, choice, about, place, control, narrate)?;
+    Ok(Taken { run, record: path.map(Record::merged) })
+}
+
+/// Makes the part of a load that an agent has, and writes its record. Returns why the record is incomplete, if it is.
+///
+/// # Errors
+///
+/// What failed on this machine.
+pub(crate) fn make_part(load: &Load, control: &Control) -> Result<Option<String>, Failed> {
+    let way = way(load).map_err(refused)?;
+    let Taken { record, .. } = take_as(Kind::Run, load, &way, control, |_| {})?;
+    let Some(record) = record else {
+        return Err(failed(Problem::new("the record cannot be written", "")));
+    };
+    Ok(record.problem("").map(|problem| problem.what))
+}
+
+/// What a saved run is named after.
+fn name(load: &Load) -> String {
+    let host = load.targets.first().map_or_else(|| "unix".to_owned(), target::Target::place);
+    load.output.name.clone().unwrap_or(host)
+}
+
+/// The file of the record.
+fn open(kind: Kind, load: &Load, started: Nanos) -> Result<Result<NewRecord, String>, Failed> {
+    let (named, store) =
+        (load.output.record.as_deref(), Store::of_process().map(|store| store.of_kind(kind)));
+    store::open_record(named, store.as_ref(), started, &name(load)).map_err(refused)
+}
+
 /// The record with its head written; none when it cannot be saved and no file was named for it.
 fn journal(
     kind: Kind,
@@ -170,12 +231,11 @@ fn journal(
     head: &Head,
     narrate: fn(&str),
 ) -> Result<Option<(FileJournal<File>, Record)>, Failed> {
-    let host = load.targets.first().map_or_else(|| "unix".to_owned(), target::Target::place);
-    let host = load.output.name.as_ref().unwrap_or(&host);
-    let (named, store) =
-        (load.output.record.as_deref(), Store::of_process().map(|store| store.of_kind(kind)));
-    let record = store::open_record(named, store.as_ref(), head.started, host).map_err(refused)?;
-    Ok(journal::begin(record, head, narrate))
+    let opened = open(kind, load, head.started)?;
+    match opened {
+        Ok(opened) if load.agent.is_some() => Ok(Some(journal::waiting(opened, head))),
+        opened => Ok(journal::begin(opened, head, narrate)),
+    }
 }
 
 fn measure(
@@ -252,7 +312,7 @@ fn head(load: &Load) -> Head {
         build: build(),
         machine: host::machine(),
         co_located,
-        segment: load.share.as_ref().map(Into::into),
+        segment: load.share.as_ref().map(|share| SegmentOf { agent: load.agent.clone(), ..share.into() }),
         fleet: None,
         http2_streams: (load.http.version == HttpVersion::Two).then_some(load.http.streams),
     }

@@ -126,8 +126,10 @@ impl Sides {
         flags.amount.duration = Some(span(times.measure));
         flags.amount.warm_up = Some(span(times.settle));
         flags.amount.seed = Some(times.seed.to_string());
-        let mut load =
-            resolved::resolve(&LoadArgs { url: Some(url.to_owned()), flags }, &Surroundings::read())?;
+        let mut load = resolved::resolve(
+            &LoadArgs { url: Some(url.to_owned()), flags, ..LoadArgs::default() },
+            &Surroundings::read(),
+        )?;
         load.output.progress = Progress::None;
         Ok(load)
     }

@@ -72,7 +72,10 @@ pub fn sweep(args: &SweepArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         return conduct(args, &settings, &mut loader, narrate);
     }
     let load = settings::load(args, &settings, &surroundings).map_err(refused)?;
-    target::probe(&load.targets, &load.http).map_err(refused)?;
+    // The agents of a fleet can reach what this machine cannot.
+    if load.fleet.is_none() {
+        target::probe(&load.targets, &load.http).map_err(refused)?;
+    }
     let mut loader = url::UrlLoader::new(load, &settings).map_err(refused)?;
     conduct(args, &settings, &mut loader, narrate)
 }

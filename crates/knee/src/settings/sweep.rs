@@ -15,7 +15,7 @@ use knee_study::sweep::{Config, Ladder, LoadKind, Slo, Step, StepLoad};
 
 use super::number::{rate, span_above_zero, whole};
 use super::output::{Output, Progress};
-use super::{Load, Surroundings, connection, request, target};
+use super::{Load, Surroundings, connection, fleet, request, target};
 use crate::args::{
     Format, LadderFlags, RequestFlags, RuleFlags, SweepArgs, SweepFormat, SweepOutputFlags, WorthFlags,
 };
@@ -325,6 +325,8 @@ pub fn load(args: &SweepArgs, sweep: &SweepSettings, surroundings: &Surroundings
     };
     target::refuse_public(&targets, &plan, &args.ladder.allow_hosts)?;
     Ok(Load {
+        agent: None,
+        fleet: fleet::choice(&args.fleet)?,
         plan,
         http,
         title: request::title(&urls),
@@ -408,6 +410,7 @@ pub fn refuse_misplaced(args: &SweepArgs, script: bool) -> Result<(), Problem> {
         (body_lines.is_some(), "--body-lines"),
         (!form.is_empty(), "--form"),
         (urls_from_file.is_some(), "--urls-from-file"),
+        (args.fleet.nats.is_some(), "--nats"),
     ];
     let of_script = [
         (!args.script.env.is_empty(), "--env"),

@@ -65,12 +65,13 @@ fn every_example_is_listed_and_every_listed_one_is_there() {
     let rows = list.lines().filter_map(|line| line.strip_prefix("| [`")?.split_once('`'));
     let mut listed: Vec<String> = rows.map(|(name, _)| name.trim_end_matches('/').to_owned()).collect();
     let is_script = |name: &String| Path::new(name).extension().is_some_and(|end| end == "sh");
-    let is_example = |name: &String| (is_script(name) && name != "demo.sh") || name == "study";
+    let is_example =
+        |name: &String| (is_script(name) && name != "demo.sh") || name == "study" || name == "fleet";
     let names = fs::read_dir(FOLDER).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut there: Vec<String> = names.filter(is_example).collect();
     listed.sort();
     there.sort();
-    assert_eq!((listed.len(), listed), (8, there));
+    assert_eq!((listed.len(), listed), (9, there));
 }
 
 #[test]
@@ -116,6 +117,21 @@ fn the_form_is_submitted_with_its_token() {
     if has("python3") {
         let out = script("form.sh");
         assert!(out.contains("'rate==1' rate=100.00%"), "{out}");
+    }
+}
+
+#[test]
+#[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
+fn the_fleet_of_three_makes_one_load() {
+    // Not every container lets its root make namespaces and links.
+    let links = "ip link add b0 type bridge && ip link add v0 type veth peer name v1";
+    let allowed =
+        Command::new("unshare").args(["--net", "--mount", "--pid", "--fork", "sh", "-c", links]).status();
+    if has("ip") && allowed.is_ok_and(|status| status.success()) {
+        let out = run(&Home::new(), "./fleet/up", &[]);
+        for agent in ["load-01", "load-02", "load-03"] {
+            assert!(out.contains(agent), "{agent}: {out}");
+        }
     }
 }
 

@@ -26,6 +26,7 @@ mod doctor;
 mod examples;
 mod finding;
 mod flags;
+mod fleet;
 mod history;
 mod hostile_text;
 mod labs;

@@ -68,7 +68,7 @@ fn load_args(args: &FindArgs) -> LoadArgs {
         output,
         ..LoadFlags::default()
     };
-    LoadArgs { url: Some(args.target.clone()), flags }
+    LoadArgs { url: Some(args.target.clone()), flags, ..LoadArgs::default() }
 }
 
 /// What was typed, and enough load for the rules where nothing was.

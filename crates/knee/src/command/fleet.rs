@@ -1,0 +1,202 @@
+//! `knee fleet`: who the agents are and what they do; ends their loads; takes over a run whose controller is gone.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use knee_core::record::Build;
+use knee_engine::control::Control;
+use knee_fleet::controller::Wanted;
+use knee_fleet::nats::controller::{Fleet, Saved};
+use knee_fleet::wire::{Info, Reply, StopLevel};
+
+use super::failed::{Failed, failed, refused};
+use super::load::exit_of;
+use super::render;
+use crate::args::{FleetAction, FleetArgs, Format};
+use crate::exit::Exit;
+use crate::fleet::run::{About, Done, Place, problem_of, resume};
+use crate::problem::{Problem, on_one_line, reason};
+use crate::settings::Surroundings;
+use crate::settings::fleet::{FleetChoice, link, signer, signer_or_new};
+use crate::settings::output::{Progress, Sink};
+use crate::signals;
+use crate::store::{self, Store};
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// If NATS cannot be reached, the key cannot be read, or an agent refuses.
+pub fn fleet(args: &FleetArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
+    match args.action {
+        FleetAction::Key => key(args, narrate),
+        FleetAction::Ls => with_fleet(args, async |fleet| list(&fleet).await),
+        FleetAction::Stop => with_fleet(args, async |fleet| stop(args, &fleet, narrate).await),
+        FleetAction::Resume => take_over(args, narrate),
+    }
+}
+
+fn print(text: &str) -> Result<(), Failed> {
+    Sink::Stdout.write(text.as_bytes()).map_err(failed)
+}
+
+fn key(args: &FleetArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
+    let (signer, path) = signer_or_new(&args.keys).map_err(refused)?;
+    narrate(&format!("key: {} (keep it secret)", on_one_line(&path.display().to_string())));
+    print(&format!("{}\n", signer.public()))?;
+    Ok(Exit::Ok)
+}
+
+fn nats(args: &FleetArgs) -> Result<&str, Failed> {
+    args.nats.as_deref().ok_or_else(|| {
+        refused(Problem::new("`--nats` is missing", "name the server, as in `--nats nats://10.0.0.5:4222`"))
+    })
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failed> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| failed(Problem::new(reason(&error), "")))
+}
+
+fn with_fleet(
+    args: &FleetArgs,
+    work: impl AsyncFnOnce(Fleet) -> Result<Exit, Failed>,
+) -> Result<Exit, Failed> {
+    let (nats, signer) = (nats(args)?, signer_for(args)?);
+    runtime()?.block_on(async {
+        let fleet = Fleet::connect(&link(nats, &args.keys), signer).await;
+        work(fleet.map_err(|error| problem_of(error.into()))?).await
+    })
+}
+
+/// The key; a list needs none, so a new one does.
+fn signer_for(args: &FleetArgs) -> Result<knee_fleet::signature::Signer, Failed> {
+    match args.action {
+        FleetAction::Ls => Ok(signer(&args.keys).unwrap_or_else(|_| knee_fleet::signature::Signer::random())),
+        _ => signer(&args.keys).map_err(refused),
+    }
+}
+
+async fn look(fleet: &Fleet, span: Duration) -> Result<Vec<Info>, Failed> {
+    let mut found = fleet.look(span).await.map_err(|error| problem_of(error.into()))?;
+    found.sort_by(|one, other| one.agent.cmp(&other.agent));
+    Ok(found)
+}
+
+async fn list(fleet: &Fleet) -> Result<Exit, Failed> {
+    let found = look(fleet, Duration::from_millis(500)).await?;
+    let runs = fleet.runs().await.map_err(|error| problem_of(error.into()))?;
+    print(&listed(&found, &runs))?;
+    Ok(Exit::Ok)
+}
+
+/// The list as text.
+fn listed(found: &[Info], runs: &[Saved]) -> String {
+    let mut text = String::new();
+    if found.is_empty() {
+        text.push_str("no agent answers\n");
+    }
+    let width = found.iter().map(|info| info.agent.as_str().len()).max().unwrap_or_default().max(5);
+    if !found.is_empty() {
+        let _ = writeln!(text, "{:width$}  {:10}  {:8}  {:>4}  state", "agent", "fleet", "build", "CPUs");
+    }
+    for info in found {
+        let state = info.run.as_ref().map_or_else(|| "free".to_owned(), |run| format!("works for {run}"));
+        let Build { version, .. } = &info.build;
+        let (agent, fleet) = (info.agent.as_str(), info.fleet.as_deref().unwrap_or("–"));
+        let (fleet, version) = (on_one_line(fleet), on_one_line(version));
+        let _ = writeln!(text, "{agent:width$}  {fleet:10}  {version:8}  {:>4}  {state}", info.machine.cores);
+    }
+    for saved in runs.iter().filter(|saved| saved.begun) {
+        let title = serde_json::from_value::<About>(saved.about.clone()).map(|about| about.title);
+        let title = on_one_line(&title.unwrap_or_default());
+        let _ = writeln!(text, "run {}: {title}, {} agents", saved.run, saved.engaged.len());
+    }
+    text
+}
+
+async fn stop(args: &FleetArgs, fleet: &Fleet, narrate: fn(&str)) -> Result<Exit, Failed> {
+    if args.all == args.name.is_some() {
+        return Err(refused(Problem::new(
+            "`knee fleet stop` needs an agent, or `--all`",
+            "`knee fleet ls` lists the agents",
+        )));
+    }
+    // Slow ones as well: this is for emergencies.
+    let found = look(fleet, Duration::from_secs(2)).await?;
+    let wanted = |info: &Info| args.all || args.name.as_deref() == Some(info.agent.as_str());
+    if !found.iter().any(wanted) {
+        let who = args
+            .name
+            .as_ref()
+            .map_or_else(|| "no agent".to_owned(), |name| format!("`{}`", on_one_line(name)));
+        let what = format!("{who} answers within 2 s: whether load is sent is not known");
+        return Err(failed(Problem::new(what, "check the agents and their way to NATS")));
+    }
+    let busy: Vec<&Info> =
+        found.iter().filter(|info| wanted(info)).filter(|info| info.run.is_some()).collect();
+    if busy.is_empty() {
+        narrate("no agent sends load");
+        return Ok(Exit::Ok);
+    }
+    let mut failures = 0;
+    let replies = join_all(busy.iter().map(|info| fleet.stop(info, StopLevel::Abort))).await;
+    for (info, reply) in busy.into_iter().zip(replies) {
+        let words = match reply {
+            Some(Reply::Accepted) => "stopped".to_owned(),
+            Some(Reply::Refused { why }) => why.to_string(),
+            None => "no answer".to_owned(),
+        };
+        failures += usize::from(words != "stopped");
+        narrate(&format!("{}: {}", info.agent, on_one_line(&words)));
+    }
+    Ok(if failures == 0 { Exit::Ok } else { Exit::Failure })
+}
+
+fn take_over(args: &FleetArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
+    let name = args.name.as_deref().ok_or_else(|| {
+        refused(Problem::new("`knee fleet resume` needs a run", "`knee fleet ls` lists the runs"))
+    })?;
+    let run = name.parse().map_err(|error: knee_fleet::name::NameError| {
+        refused(Problem::new(error.to_string(), "`knee fleet ls` lists the runs"))
+    })?;
+    let link = link(nats(args)?, &args.keys);
+    let choice = FleetChoice {
+        link: link.clone(),
+        wanted: Wanted::Fleet(String::new()),
+        signer: Arc::new(signer_for(args)?),
+        mixed: true,
+    };
+    let saved = runtime()?.block_on(async {
+        let fleet = Fleet::connect(&link, signer_for(args)?).await;
+        fleet.map_err(|error| problem_of(error.into()))?.saved(&run).await.map_err(problem_of)
+    })?;
+    let about: About = serde_json::from_value(saved.about.clone()).map_err(|error| {
+        refused(Problem::new(
+            format!("the run `{run}` cannot be read: {error}"),
+            "use the build of knee that began it",
+        ))
+    })?;
+    let control = Control::new();
+    let _signals =
+        signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
+    let record = store::open_record(None, Store::of_process().as_ref(), about.started, &about.name);
+    let record = match record.map_err(refused)? {
+        Ok(record) => Some(record),
+        Err(warning) => {
+            narrate(&format!("warning: {}", on_one_line(&warning)));
+            None
+        }
+    };
+    let place = Place { record, progress: Progress::Lines, unit: None };
+    let Done { run, path } = resume(&choice, saved, &about, place, &control, narrate)?;
+    let surroundings = Surroundings::read();
+    let color = surroundings.stdout_terminal && !surroundings.no_color;
+    print(&render(&run, Format::Text, color, None))?;
+    if let Some(path) = path {
+        narrate(&format!("record: {}", on_one_line(&path.display().to_string())));
+    }
+    Ok(exit_of(&run.ending, run.validity.validity))
+}

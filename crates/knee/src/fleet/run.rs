@@ -1,0 +1,413 @@
+//! A run that a fleet makes: its record here is merged from those of the agents while they arrive.
+//!
+//! One thread talks to the agents, one merges, one shows. Does not merge itself (`knee_core::record::merge` does), and
+//! judges nothing.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, BufWriter, Seek};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use knee_core::event::Event;
+use knee_core::record::Run;
+use knee_core::record::merge::{Merged, Watched, merge, merge_watched};
+use knee_core::unit::Nanos;
+use knee_engine::control::{Control, Request};
+use knee_fleet::controller::{self, Engaged, Failure, Notice};
+use knee_fleet::growing::Copies;
+use knee_fleet::name::RunId;
+use knee_fleet::nats::controller::{Fleet, Load as FleetLoad, RunError, Saved, Watcher};
+use knee_fleet::signature::Signer;
+use knee_fleet::wire::{Digest, StopLevel};
+use serde::{Deserialize, Serialize};
+
+use super::job::Job;
+use crate::command::build;
+use crate::command::failed::{Failed, failed, refused};
+use crate::live::{self, Live};
+use crate::problem::{Problem, on_one_line};
+use crate::settings::Load;
+use crate::settings::fleet::FleetChoice;
+use crate::settings::output::Progress;
+use crate::store::{self, NewRecord};
+
+/// What a controller that takes over wants to know.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct About {
+    /// The target.
+    pub title: String,
+    /// The job.
+    pub job: Digest,
+    /// When the run was asked for, wall-clock time.
+    pub started: Nanos,
+    /// Name of the saved run.
+    pub name: String,
+}
+
+/// How a run is shown and where it goes.
+pub struct Place {
+    /// The record; `None` if it is not saved.
+    pub record: Option<NewRecord>,
+    /// What is shown.
+    pub progress: Progress,
+    /// The unit of its times.
+    pub unit: Option<knee_report::number::Unit>,
+}
+
+/// A run, and where its record is.
+pub struct Done {
+    /// The run of all agents together.
+    pub run: Run,
+    /// Its record, if it is saved.
+    pub path: Option<PathBuf>,
+}
+
+/// Has the agents make a load, and merges what they measured.
+///
+/// # Errors
+///
+/// If the agents cannot be had, or something fails on this machine.
+pub fn take(
+    load: &Load,
+    choice: &FleetChoice,
+    about: About,
+    place: Place,
+    control: &Control,
+    narrate: fn(&str),
+) -> Result<Done, Failed> {
+    let bytes = Job::of(load).map_err(refused)?.to_bytes().map_err(refused)?;
+    let job = Digest::of(&bytes);
+    let run = RunId::random(&about.name);
+    let lasts = load.plan.duration().map(|lasts| lasts.saturating_add(load.plan.grace));
+    let request = controller::Request {
+        run: run.clone(),
+        job: job.clone(),
+        wanted: choice.wanted.clone(),
+        build: build(),
+        mixed: choice.mixed,
+        lasts,
+    };
+    let about = About { job, ..about };
+    let value = serde_json::to_value(&about).map_err(|error| unable(&error))?;
+    conduct(choice, (&run, false), place, control, narrate, async |fleet, folder, watcher| {
+        let load = FleetLoad { request, job: &bytes, about: value };
+        fleet.run(load, folder, watcher).await
+    })
+}
+
+/// Takes over a run whose controller is gone.
+///
+/// # Errors
+///
+/// If there is no such run, or something fails on this machine.
+pub fn resume(
+    choice: &FleetChoice,
+    saved: Saved,
+    about: &About,
+    place: Place,
+    control: &Control,
+    narrate: fn(&str),
+) -> Result<Done, Failed> {
+    let run = saved.run.clone();
+    let request = controller::Request {
+        run: run.clone(),
+        job: about.job.clone(),
+        wanted: choice.wanted.clone(),
+        build: build(),
+        mixed: choice.mixed,
+        lasts: saved.lasts,
+    };
+    conduct(choice, (&run, true), place, control, narrate, async |fleet, folder, watcher| {
+        fleet.resume(saved, request, folder, watcher).await
+    })
+}
+
+fn conduct(
+    choice: &FleetChoice,
+    (run, under_way): (&RunId, bool),
+    place: Place,
+    control: &Control,
+    narrate: fn(&str),
+    work: impl AsyncFnOnce(&Fleet, PathBuf, &mut dyn Watcher) -> Result<(Vec<Engaged>, Copies), RunError>,
+) -> Result<Done, Failed> {
+    let folder = copies_folder(run, under_way)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| unable(&error))?;
+    let signer =
+        choice.signer.seed().and_then(|seed| Signer::of_seed(&seed)).map_err(|error| unable(&error))?;
+    let mut showing = Showing {
+        place,
+        control: control.clone(),
+        narrate,
+        merging: None,
+        copies: None,
+        under_way,
+        sender: None,
+        lost: false,
+    };
+    let ended = runtime.block_on(async {
+        let fleet = Fleet::connect(&choice.link, signer).await?;
+        let worked = work(&fleet, folder.clone(), &mut showing).await;
+        if let Err(RunError::Failure(failure)) = &worked
+            && *failure != Failure::Superseded
+        {
+            // There is no load to be taken over.
+            fleet.forget(run).await;
+        }
+        Ok::<_, RunError>((fleet, worked?.1))
+    });
+    let (fleet, copies) = match ended {
+        Ok(ended) => ended,
+        Err(error) => {
+            showing.abandon();
+            if matches!(error, RunError::Failure(_)) && !under_way {
+                // It has at most empty copies.
+                let _ = std::fs::remove_dir_all(&folder);
+            }
+            return Err(problem_of(error));
+        }
+    };
+    let lost = showing.lost;
+    let done = showing.finish(&copies)?;
+    if lost {
+        narrate(&format!(
+            "note: NATS keeps what arrived of the run {run} for 7 days; copies: {}",
+            folder.display()
+        ));
+    } else {
+        runtime.block_on(fleet.forget(run));
+    }
+    Ok(done)
+}
+
+/// Where the copies of the agents' records go.
+fn copies_folder(run: &RunId, under_way: bool) -> Result<PathBuf, Failed> {
+    let home = store::home(|name| std::env::var_os(name));
+    let home = home.unwrap_or_else(std::env::temp_dir);
+    let own = home.join("fleet").join(run.as_str());
+    // Beside those of the controller that is gone: nothing is overwritten.
+    let others = (2..).map(|number| home.join("fleet").join(format!("{run}-{number}")));
+    let mut folders = std::iter::once(own).chain(others);
+    let free = |folder: &PathBuf| !under_way || !folder.exists();
+    let folder = folders.find(free).ok_or_else(|| unable(&"there is no folder for the copies"))?;
+    knee_driver::private_file::create_folder(&folder).map_err(|error| unable(&error))?;
+    Ok(folder)
+}
+
+fn unable(error: &dyn std::fmt::Display) -> Failed {
+    failed(Problem::new(error.to_string(), ""))
+}
+
+/// What is wrong, with the next step.
+pub fn problem_of(error: RunError) -> Failed {
+    let what = error.to_string();
+    match error {
+        RunError::Link(_) => refused(Problem::new(what, "check the address, the network and how to log in")),
+        RunError::NoRun(_) => refused(Problem::new(what, "`knee fleet ls` lists those that can be")),
+        RunError::Failure(failure) => {
+            let hint = match failure {
+                Failure::Unfit(_) => {
+                    "start more agents, wait until they are free, or take fewer; `knee fleet ls` lists them"
+                }
+                Failure::Refused { .. } => {
+                    "check `signers` in the agent's file, and the time that its messages take"
+                }
+                Failure::NotReady { .. } => {
+                    "check `targets` and the ceilings in the agent's file, and its machine"
+                }
+                Failure::Silent(_) | Failure::Late(_) => "check the agent and its way to NATS",
+                Failure::Clock { .. } => "place agent, NATS and controller nearer to each other",
+                Failure::Stopped => "",
+                Failure::Superseded => "its result is where that one runs",
+            };
+            let exit = if matches!(failure, Failure::Stopped | Failure::Superseded) {
+                crate::exit::Exit::Interrupted
+            } else {
+                crate::exit::Exit::Configuration
+            };
+            (Problem::new(what, hint), exit)
+        }
+    }
+}
+
+type Merging = JoinHandle<Result<Run, String>>;
+
+/// Shows a run and merges it while it is made.
+struct Showing {
+    place: Place,
+    control: Control,
+    narrate: fn(&str),
+    merging: Option<(Merging, Live)>,
+    copies: Option<Copies>,
+    /// Whether the load has begun already.
+    under_way: bool,
+    sender: Option<SyncSender<Event>>,
+    lost: bool,
+}
+
+impl Showing {
+    /// A line for people: on the screen if there is one.
+    fn warn(&self, text: &str) {
+        match &self.sender {
+            // A screen that is behind loses a line.
+            Some(sender) => drop(sender.try_send(Event::Warning(on_one_line(text)))),
+            None => (self.narrate)(&format!("warning: {}", on_one_line(text))),
+        }
+    }
+
+    /// Begins to merge and to show.
+    fn begin(&mut self) {
+        if let Some(copies) = self.copies.clone()
+            && let Err((problem, _)) = self.begun(copies)
+        {
+            (self.narrate)(&format!("warning: {problem}"));
+        }
+    }
+
+    fn begun(&mut self, copies: Copies) -> Result<(), Failed> {
+        let (sender, events) = sync_channel(live::BACKLOG);
+        let live = Live::start(self.place.progress, self.place.unit, events, self.control.clone())
+            .map_err(|error| unable(&error))?;
+        let file = self.place.record.as_ref().map(|record| record.file.try_clone()).transpose();
+        let file = file.map_err(|error| unable(&error))?;
+        let events = sender.clone();
+        let merging = thread::Builder::new().name("merge".to_owned()).spawn(move || {
+            let sources = copies.readers().map_err(|error| error.to_string())?;
+            let mut watch = |seen: Watched<'_>| {
+                let event = match seen {
+                    Watched::Begun(head) => Event::Started(Arc::new(head.clone())),
+                    Watched::Interval(interval) => Event::Interval(Arc::new(interval.clone())),
+                };
+                // A screen that is behind loses a frame, never a measurement.
+                drop(events.try_send(event));
+            };
+            let merged = if let Some(file) = file {
+                let Merged { run, sink } = merge_watched(sources, BufWriter::new(file), &mut watch)
+                    .map_err(|error| error.to_string())?;
+                let file = sink.into_inner().map_err(|error| error.to_string())?;
+                file.sync_all().map_err(|error| error.to_string())?;
+                run
+            } else {
+                let merged = merge_watched(sources, std::io::sink(), &mut watch);
+                merged.map_err(|error| error.to_string())?.run
+            };
+            drop(events.try_send(Event::Ended));
+            Ok(merged)
+        });
+        self.merging = Some((merging.map_err(|error| unable(&error))?, live));
+        self.sender = Some(sender);
+        Ok(())
+    }
+
+    /// There is no run.
+    fn abandon(mut self) {
+        if let Some(NewRecord { path, .. }) = self.place.record.take() {
+            // What was written of it is no record.
+            let _ = std::fs::remove_file(path);
+        }
+        self.sender = None;
+        if let Some(copies) = self.copies.take() {
+            copies.close_all();
+        }
+        if let Some((merging, live)) = self.merging.take() {
+            // There is nothing to merge; what that says of it is of no use.
+            let _ = merging.join();
+            let _ = live.finish(None);
+        }
+    }
+
+    /// The run, merged again if something came too late for the first time.
+    fn finish(mut self, copies: &Copies) -> Result<Done, Failed> {
+        let Some((merging, live)) = self.merging.take() else {
+            return Err(unable(&"the run has no agents"));
+        };
+        let merged = merging.join().unwrap_or_else(|_| Err("the merge failed".to_owned()));
+        let merged = match merged {
+            Ok(run) if !copies.is_stale() => Ok(run),
+            _ => self.merge_again(copies),
+        };
+        self.sender = None;
+        for warning in live.finish(merged.as_ref().ok()) {
+            (self.narrate)(&format!("warning: {warning}"));
+        }
+        let path = self.place.record.as_ref().map(|record| record.path.clone());
+        match merged {
+            Ok(run) => Ok(Done { run, path }),
+            Err(why) => {
+                if let Some(path) = path {
+                    let _ = std::fs::remove_file(path);
+                }
+                let hint = "the copies of the agents' records are kept; `knee merge` reads them";
+                Err(failed(Problem::new(format!("the records of the agents cannot be merged: {why}"), hint)))
+            }
+        }
+    }
+
+    /// From the files, with what came late. A record of which not even the beginning arrived is left out.
+    fn merge_again(&mut self, copies: &Copies) -> Result<Run, String> {
+        let words = |error: &dyn std::fmt::Display| error.to_string();
+        let mut sources = Vec::new();
+        for (path, _) in copies.files() {
+            let mut file = File::open(path).map_err(|error| words(&error))?;
+            if knee_core::record::format::Reader::new(BufReader::new(&file)).is_ok() {
+                file.rewind().map_err(|error| words(&error))?;
+                sources.push(BufReader::new(file));
+            }
+        }
+        match &self.place.record {
+            Some(NewRecord { path, .. }) => {
+                let file = OpenOptions::new().write(true).truncate(true).open(path);
+                let file = file.map_err(|error| words(&error))?;
+                let merged = merge(sources, BufWriter::new(file)).map_err(|error| words(&error))?;
+                let file = merged.sink.into_inner().map_err(|error| words(&error))?;
+                file.sync_all().map_err(|error| words(&error))?;
+                Ok(merged.run)
+            }
+            None => merge(sources, std::io::sink()).map(|merged| merged.run).map_err(|error| words(&error)),
+        }
+    }
+}
+
+impl Watcher for Showing {
+    fn engaged(&mut self, _agents: &[Engaged], copies: &Copies) {
+        self.copies = Some(copies.clone());
+        if self.under_way {
+            self.begin();
+        }
+    }
+
+    fn notice(&mut self, notice: Notice) {
+        match notice {
+            Notice::Claimed(agents) => {
+                let names: Vec<&str> = agents.iter().map(knee_fleet::name::AgentId::as_str).collect();
+                (self.narrate)(&format!("fleet: {} agents: {}", names.len(), names.join(", ")));
+            }
+            Notice::Starting { after, bound } => {
+                let words = format!("starts in {after}, clocks known to within {bound}");
+                if self.merging.is_some() {
+                    return self.warn(&format!("put off: it {words}"));
+                }
+                (self.narrate)(&format!("fleet: {words}"));
+                // Only now: a screen hides what is said before.
+                self.begin();
+            }
+            Notice::Quiet(agent) => self.warn(&format!("{agent}: nothing has come from it for 3 s")),
+            Notice::Back(agent) => self.warn(&format!("{agent}: it is back")),
+            Notice::Lost { agent, why } => {
+                self.lost = true;
+                self.warn(&format!("{agent} is lost: {why}"));
+            }
+            Notice::Warning { agent, text } => self.warn(&format!("{agent}: {text}")),
+        }
+    }
+
+    fn stop(&mut self) -> StopLevel {
+        match self.control.request() {
+            Request::Run => StopLevel::None,
+            Request::Stop => StopLevel::Stop,
+            Request::Abort => StopLevel::Abort,
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! A load that a fleet makes, over a real NATS server: agents, controllers and the server are processes that the tests start,
+//! and kill.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::program::{Finished, Home, Running, number};
+use crate::server::Server;
+
+/// A NATS server on a free port, with its stream on a disk of its own.
+struct Nats {
+    child: Child,
+    port: u16,
+    folder: TempDir,
+}
+
+impl Nats {
+    fn start() -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let folder = tempfile::tempdir().unwrap();
+        let child = Self::spawn(port, &folder);
+        let nats = Self { child, port, folder };
+        nats.wait();
+        nats
+    }
+
+    fn spawn(port: u16, folder: &TempDir) -> Child {
+        let mut command = Command::new("nats-server");
+        command.args(["-js", "-a", "127.0.0.1", "-p", &port.to_string(), "-sd"]).arg(folder.path());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    fn wait(&self) {
+        for _ in 0..500 {
+            if std::net::TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        panic!("nats-server does not answer");
+    }
+
+    /// Kills it with its process, and starts it again on the same disk.
+    fn restart(&mut self, away: Duration) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        thread::sleep(away);
+        self.child = Self::spawn(self.port, &self.folder);
+        self.wait();
+    }
+
+    fn url(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+}
+
+impl Drop for Nats {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A fleet whose agents are processes of this machine.
+struct Fleet {
+    home: Home,
+    nats: Nats,
+    server: Server,
+    agents: Vec<Running>,
+}
+
+impl Fleet {
+    fn start(count: usize) -> Self {
+        Self::with(count, |_| String::new())
+    }
+
+    /// `more` is what else is in the file of an agent.
+    fn with(count: usize, more: impl Fn(usize) -> String) -> Self {
+        let (home, nats, server) = (Home::new(), Nats::start(), Server::start());
+        let key = home.knee("fleet key").run();
+        assert_eq!(key.code, Some(0), "{key:?}");
+        let signer = key.stdout.trim().to_owned();
+        let mut fleet = Self { home, nats, server, agents: Vec::new() };
+        for number in 1..=count {
+            let targets = fleet.server.address();
+            let more = more(number);
+            let default = |name: &str, line: String| if more.contains(name) { String::new() } else { line };
+            let file = format!(
+                "nats = \"{}\"\nid = \"load-{number:02}\"\nfolder = \"{}\"\n{}{}{more}\n",
+                fleet.nats.url(),
+                fleet.home.path(&format!("agent-{number}")).display(),
+                default("signers", format!("signers = [\"{signer}\"]\n")),
+                default("targets", format!("targets = [\"{targets}\"]\n")),
+            );
+            fleet.home.file(&format!("agent-{number}.toml"), file);
+            let agent = fleet.start_agent(number);
+            fleet.agents.push(agent);
+        }
+        fleet
+    }
+
+    fn start_agent(&self, number: usize) -> Running {
+        let mut agent = self.home.knee(&format!("agent --config agent-{number}.toml")).start();
+        agent.wait_for("waiting for a controller");
+        agent
+    }
+
+    /// A load by `agents` of the fleet.
+    fn load(&self, line: &str, agents: usize) -> Running {
+        let nats = self.nats.url();
+        let fleet = format!("--nats {nats} --agents {agents} --no-tui --output-format json");
+        self.home.knee(line).args(&fleet).arg(self.server.url("/")).start()
+    }
+
+    fn knee_fleet(&self, line: &str) -> Finished {
+        self.home.knee("fleet").args(line).args(&format!("--nats {}", self.nats.url())).run()
+    }
+
+    /// The copies of the agents' records of the only run.
+    fn copies(&self) -> Vec<PathBuf> {
+        let mut copies = self.home.files();
+        copies.retain(|path| path.starts_with(self.home.path("fleet")));
+        copies.sort();
+        copies
+    }
+
+    /// The merged record of the only run.
+    fn record(&self) -> PathBuf {
+        let mut records = self.home.files();
+        records.retain(|path| {
+            path.starts_with(self.home.path("runs")) && path.extension().is_some_and(|kind| kind == "knee")
+        });
+        assert_eq!(records.len(), 1, "{records:?}");
+        records.remove(0)
+    }
+
+    /// Fails unless `knee merge` makes the record of the run out of the copies, byte for byte, and each copy is the record
+    /// that its agent has.
+    fn check_copies(&self, of: usize) {
+        self.check_copies_without(of, None);
+    }
+
+    /// The same after the agent `dead` was killed, whose copy can lack the end.
+    fn check_copies_without(&self, of: usize, dead: Option<usize>) {
+        let copies = self.copies();
+        assert_eq!(copies.len(), of, "{copies:?}");
+        let mut line = self.home.knee("merge --record again.merged --output-format quiet");
+        for copy in copies.iter().rev() {
+            line = line.arg(copy);
+        }
+        let merged = line.run();
+        assert!(matches!(merged.code, Some(0 | 105 | 120)), "{merged:?}");
+        let bytes = |path: PathBuf| fs::read(path).unwrap();
+        assert!(bytes(self.home.path("again.merged")) == bytes(self.record()), "byte for byte");
+        for copy in copies {
+            let name = copy.file_stem().unwrap().to_str().unwrap().to_owned();
+            let number: usize = name.trim_start_matches("load-").parse().unwrap();
+            let of_agent = |path: &PathBuf| path.starts_with(self.home.path(&format!("agent-{number}")));
+            let own: Vec<PathBuf> = self.home.files().into_iter().filter(of_agent).collect();
+            let own = own.into_iter().find(|path| path.ends_with("record.knee")).unwrap();
+            let (copy, own) = (bytes(copy), bytes(own));
+            assert!(own.starts_with(&copy), "the copy of {name} is no beginning of its record");
+            assert!(copy == own || dead == Some(number), "the copy of {name} is not its record");
+        }
+    }
+}
+
+fn json(finished: &Finished) -> Value {
+    serde_json::from_str(&finished.stdout).unwrap_or_else(|_| panic!("{finished:?}"))
+}
+
+/// Requests that were planned: those that were seen and those that lost agents did not send.
+fn planned(run: &Value) -> (u64, u64) {
+    let parts = run["parts"].as_array().unwrap();
+    let lost = parts.iter().map(|part| part["lost"].as_u64().unwrap()).sum();
+    (number(run, "/requests/planned"), lost)
+}
+
+fn codes(run: &Value) -> Vec<&str> {
+    run["warnings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect()
+}
+
+#[test]
+#[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
+fn four_agents_make_one_load_and_the_server_counts_what_the_record_says() {
+    let fleet = Fleet::start(4);
+    let finished = fleet.load("-q 200 -z 3s", 4).finish();
+    let run = json(&finished);
+    let seen = fleet.server.count() as u64;
+    assert_eq!(seen, 600, "{run:#}");
+    assert_eq!(number(&run, "/requests/planned"), seen);
+    assert_eq!(number(&run, "/requests/ok"), seen);
+    let parts = run["parts"].as_array().unwrap();
+    let agents: Vec<&str> = parts.iter().map(|part| part["agent"].as_str().unwrap()).collect();
+    assert_eq!(agents, ["load-01", "load-02", "load-03", "load-04"]);
+    assert!(parts.iter().all(|part| part["lost"] == 0 && part["start_late_ms"].is_array()), "{parts:#?}");
+    assert!(!codes(&run).iter().any(|code| ["parts", "arrivals", "offset"].contains(code)), "{run:#}");
+    assert!(finished.stderr.contains("fleet: 4 agents: load-01, load-02, load-03, load-04"), "{finished:?}");
+    fleet.check_copies(4);
+
+    let text = fleet.home.knee("report last").run();
+    assert!(text.stdout.contains("load-03"), "{}", text.stdout);
+    let list = fleet.knee_fleet("ls");
+    assert_eq!(list.stdout.matches("free").count(), 4, "{list:?}");
+    assert!(!list.stdout.contains("run "), "nothing is left in NATS: {list:?}");
+}
+
+#[test]
+#[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
+fn an_agent_that_is_killed_is_named_and_what_it_did_not_send_is_counted() {
+    let mut fleet = Fleet::start(3);
+    let mut load = fleet.load("-q 90 -z 8s", 3);
+    load.wait_for("fleet: starts in");
+    fleet.server.wait_for(150);
+    fleet.agents[1].send(Signal::KILL);
+    let finished = load.finish();
+    let run = json(&finished);
+    let (seen, lost) = planned(&run);
+    assert_eq!(seen + lost, 720, "{run:#}");
+    let parts = run["parts"].as_array().unwrap();
+    assert!(parts[1]["lost"].as_u64().unwrap() > 0 && parts[0]["lost"] == 0, "{parts:#?}");
+    assert_eq!(parts[1]["ending"], "truncated");
+    assert!(codes(&run).contains(&"parts"), "{run:#}");
+    assert!(finished.stderr.contains("load-02 is lost"), "{finished:?}");
+    fleet.check_copies_without(3, Some(2));
+    // Its process has ended with it: nothing is sent any more.
+    let count = fleet.server.count();
+    thread::sleep(Duration::from_millis(300));
+    assert_eq!(fleet.server.count(), count);
+    fleet.agents[1] = fleet.start_agent(2);
+    assert_eq!(fleet.knee_fleet("ls").stdout.matches("free").count(), 3);
+}
+
+#[test]
+#[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
+fn a_nats_server_that_is_killed_and_comes_back_costs_nothing() {
+    let mut fleet = Fleet::start(2);
+    let mut load = fleet.load("-q 60 -z 9s", 2);
+    load.wait_for("fleet: starts in");
+    fleet.server.wait_for(60);
+    fleet.nats.restart(Duration::from_millis(500));
+    fleet.server.wait_for(240);
+    fleet.nats.restart(Duration::from_millis(1_500));
+    let finished = load.finish();
+    let run = json(&finished);
+    assert_eq!(planned(&run), (540, 0), "{run:#}\n{}", finished.stderr);
+    assert_eq!(fleet.server.count(), 540);
+    assert!(run["parts"].as_array().unwrap().iter().all(|part| part["ending"] == "completed"), "{run:#}");
+    fleet.check_copies(2);
+}
+
+#[test]
+#[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
+fn another_controller_takes_over_where_one_was_killed_and_has_the_whole_run() {
+    let fleet = Fleet::start(2);
+    let mut load = fleet.load("-q 60 -z 10s --name checkout", 2);
+    load.wait_for("fleet: starts in");
+    fleet.server.wait_for(120);
+    load.send(Signal::KILL);
+    let list = fleet.knee_fleet("ls");
+    let line =
+        list.stdout.lines().find(|line| line.starts_with("run ")).unwrap_or_else(|| panic!("{list:?}"));
+    let run = line.trim_start_matches("run ").split(':').next().unwrap().to_owned();
+    assert_eq!(list.stdout.matches("works for").count(), 2, "{list:?}");
+    // What the dead one left behind is no record of its own.
+    fs::remove_file(fleet.record()).unwrap();
+    let before = fleet.copies();
+    let finished = fleet.knee_fleet(&format!("resume {run}"));
+    let report = fleet.home.report("last");
+    assert_eq!(planned(&report), (600, 0), "{report:#}\n{finished:?}");
+    assert_eq!(fleet.server.count(), 600);
+    assert!(finished.stdout.contains("load-02"), "{finished:?}");
+    assert!(!finished.stderr.contains("clock"), "another controller's clock is no jump: {finished:?}");
+    for copy in before {
+        fs::remove_file(copy).expect("those of the dead controller are left alone");
+    }
+    fleet.check_copies(2);
+    let again = fleet.knee_fleet(&format!("resume {run}"));
+    again.refused(
+        &format!("there is no run `{run}` that can be taken over"),
+        "`knee fleet ls` lists those that can be",
+    );
+}
+
+#[test]
+#[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
+fn an_interrupt_ends_the_loads_of_all_agents_and_so_does_the_panic_button() {
+    let fleet = Fleet::start(2);
+    let mut load = fleet.load("-q 60 -z 60s", 2);
+    load.wait_for("fleet: starts in");
+    fleet.server.wait_for(60);
+    load.send(Signal::INT);
+    let finished = load.finish();
+    let run = json(&finished);
+    assert_eq!(run["ending"], "interrupted", "{finished:?}");
+    assert_eq!(number(&run, "/requests/planned"), fleet.server.count() as u64);
+
+    let mut load = fleet.load("-q 60 -z 60s", 2);
+    load.wait_for("fleet: starts in");
+    fleet.server.wait_for(fleet.server.count() + 60);
+    let stopped = fleet.knee_fleet("stop --all");
+    assert_eq!(stopped.stderr, "load-01: stopped\nload-02: stopped");
+    let finished = load.finish();
+    assert_eq!(json(&finished)["ending"], "aborted", "{finished:?}");
+    assert_eq!(fleet.knee_fleet("stop --all").stderr, "no agent sends load");
+}
+
+#[test]
+#[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
+fn an_agent_makes_no_load_for_strangers_for_other_targets_or_above_its_ceilings() {
+    let stranger = "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4";
+    for (more, reason) in [
+        (format!("signers = [\"{stranger}\"]"), "is not among the `signers` of the agent"),
+        ("targets = [\"127.0.0.1:1\"]".to_owned(), "is not among the `targets` of the agent"),
+        ("max_rate = 20".to_owned(), "are above the agent's `max_rate` of 20"),
+        ("max_users = 3".to_owned(), "are above the agent's `max_users` of 3"),
+        ("max_duration = \"1s\"".to_owned(), "is longer than the agent's `max_duration` of 1.00 s"),
+    ] {
+        let fleet = Fleet::with(2, |number| if number == 2 { more.clone() } else { String::new() });
+        let finished = fleet.load("-q 60 -z 2s -c 10", 2).finish();
+        assert_eq!(finished.code, Some(104), "{more}: {finished:?}");
+        assert!(finished.stderr.contains(reason), "{more}: {finished:?}");
+        assert!(finished.stderr.contains("load-02: "), "{more}: {finished:?}");
+        assert_eq!(fleet.server.count(), 0, "{more}");
+        assert!(
+            !fleet.home.files().iter().any(|path| path.starts_with(fleet.home.path("runs"))),
+            "no record"
+        );
+    }
+}
+
+#[test]
+#[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
+fn agents_that_are_not_there_or_busy_are_named() {
+    let fleet = Fleet::start(2);
+    let finished = fleet.load("-n 10", 3).finish();
+    assert_eq!(finished.code, Some(104), "{finished:?}");
+    assert!(finished.stderr.contains("error: 2 of 3 agents can be taken"), "{finished:?}");
+    let mut first = fleet.load("-q 20 -z 20s", 2);
+    first.wait_for("fleet: starts in");
+    let second = fleet.load("-n 10", 1).finish();
+    assert!(second.stderr.contains("load-01 works for the run"), "{second:?}");
+    first.send(Signal::INT);
+    first.finish();
+}
+
+#[test]
+fn what_a_fleet_cannot_do_is_refused_before_anything_is_asked() {
+    let home = Home::new();
+    home.knee("fleet key").run();
+    let nats = "--nats nats://127.0.0.1:1 --agents 2 http://127.0.0.1:9/";
+    home.knee("-n 10").args("--nats nats://127.0.0.1:1 http://127.0.0.1:9/").run().refused(
+        "`--nats` does not say which agents make the load",
+        "add `--agents N`, or `--fleet NAME` for all agents of a fleet",
+    );
+    home.knee("-n 10 --execution-segment 0:1/2").args(nats).run().refused(
+        "`--execution-segment` does not work with a fleet",
+        "a fleet divides the load among its agents",
+    );
+    let finished = home.knee("-n 10").args(nats).run();
+    assert!(finished.stderr.contains("error: cannot connect to NATS at nats://127.0.0.1:1"), "{finished:?}");
+    let other = Home::new();
+    let finished = other.knee("-n 10").args(nats).run();
+    assert!(finished.stderr.contains("make one with `knee fleet key`"), "{finished:?}");
+}
