@@ -1,4 +1,4 @@
-//! An agent as a state machine: whom it obeys, and what it does from the claim to the release.
+//! An agent as a state machine: it checks orders, and does what a run needs from the claim to the release.
 //!
 //! Everything that happens is an [`Input`], everything to be done an [`Output`]. Does not read clocks, files or the network;
 //! [`crate::nats`] does, and gives the time with each input.
@@ -58,8 +58,6 @@ pub struct Identity {
     pub fleet: Option<String>,
     /// The program.
     pub build: Build,
-    /// SHA-256 of the program's file.
-    pub program: Option<Digest>,
     /// The machine.
     pub machine: Machine,
 }
@@ -268,9 +266,9 @@ impl Agent {
         if self.challenges.len() > CHALLENGES_MAX {
             self.challenges.pop_front();
         }
-        let Identity { agent, incarnation, fleet, build, program, machine } = self.me.clone();
+        let Identity { agent, incarnation, fleet, build, machine } = self.me.clone();
         let run = self.run().cloned();
-        Info { wire: WIRE, agent, incarnation, fleet, build, program, machine, challenge, run }
+        Info { wire: WIRE, agent, incarnation, fleet, build, machine, challenge, run }
     }
 
     /// Whether a message is signed by one whose orders count.
@@ -517,7 +515,6 @@ impl Work {
                 });
                 if let Some(late) = late {
                     out.push(Output::Tell(ToChild::Late { late }));
-                    self.announce(EventKind::Started { late }, out);
                 }
                 self.round = now;
             }

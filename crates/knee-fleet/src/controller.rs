@@ -1,4 +1,4 @@
-//! A controller as a state machine: which agents it takes, when they start, and what of their records has arrived.
+//! A controller as a state machine: it chooses agents, agrees on a start with them, and collects their records.
 //!
 //! Everything that happens is an [`Input`], everything to be done an [`Output`]. No load is moved from one agent to another:
 //! what a lost agent did not send is counted when the records are merged. Does not read clocks, files or the network, and
@@ -7,18 +7,21 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use knee_core::record::Build;
 use knee_core::unit::Nanos;
-use serde::{Deserialize, Serialize};
 
-use crate::copy::Copy;
-use crate::name::{AgentId, Incarnation, RunId};
-use crate::offset::Offset;
+use crate::name::{AgentId, Incarnation};
 use crate::wire::{Action, Beat, Digest, Event, EventKind, Info, Part, Refusal, Reply, StopLevel};
 
 mod choice;
 
+mod member;
+
+mod message;
+
 pub use choice::{Unfit, Wanted};
+pub use message::{Engaged, Failure, Input, Notice, Output, Request};
+
+use member::{Member, Stage, hear, order, seal_if_whole};
 
 /// How long agents are looked for and claimed.
 const CLAIM: Nanos = Nanos::from_secs(5);
@@ -45,303 +48,12 @@ const QUIET: Nanos = Nanos::from_secs(3);
 const ASK_AGAIN: Nanos = Nanos::from_secs(2);
 /// A quiet agent that does not answer is lost after this time.
 const LOST: Nanos = Nanos::from_secs(15);
-/// Until then, a lost agent that was only cut off can come back: a little longer than it goes on without a controller.
-const LINGER: Nanos = Nanos::from_secs(35);
 /// An agent that answers but sends nothing is given up this long after its load should have ended.
 const OVERDUE: Nanos = Nanos::from_secs(60);
 /// What is missing of a record that ended is asked for again after this time.
 const MISSING: Nanos = Nanos::from_secs(3);
 /// Copies of a record that differ from it, before it is given up.
 const COPIES: u32 = 2;
-
-/// What is to be done with which agents.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// Name of the run.
-    pub run: RunId,
-    /// The job, which is where agents can fetch it.
-    pub job: Digest,
-    /// The agents.
-    pub wanted: Wanted,
-    /// The controller's own program: agents must have the same, unless `mixed`.
-    pub build: Build,
-    /// Whether agents can have other builds.
-    pub mixed: bool,
-    /// How long the load takes, with its grace period; `None` without an end in time.
-    pub lasts: Option<Nanos>,
-}
-
-/// An agent of a run, as kept for a controller that takes over.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Engaged {
-    /// The agent.
-    pub agent: AgentId,
-    /// Its process.
-    pub incarnation: Incarnation,
-    /// Its part.
-    pub part: Part,
-}
-
-/// What happened.
-#[derive(Debug)]
-pub enum Input {
-    /// These agents answered a look.
-    Found(Vec<Info>),
-    /// An agent answered an order, or did not.
-    Reply {
-        /// The agent.
-        agent: AgentId,
-        /// The order.
-        action: Action,
-        /// The answer; `None` if there was none.
-        reply: Option<Reply>,
-    },
-    /// An agent was asked who it is.
-    Asked {
-        /// The agent.
-        agent: AgentId,
-        /// Its answer; `None` if there was none.
-        info: Option<Box<Info>>,
-    },
-    /// A piece of a journal.
-    Piece {
-        /// The agent.
-        agent: AgentId,
-        /// Its process.
-        incarnation: Incarnation,
-        /// Which attempt to publish the journal it belongs to.
-        copy: u32,
-        /// Where it begins.
-        from: u64,
-        /// Its bytes.
-        bytes: Bytes,
-    },
-    /// An event of an agent.
-    Event {
-        /// The agent.
-        agent: AgentId,
-        /// Its process.
-        incarnation: Incarnation,
-        /// The event.
-        event: Event,
-    },
-    /// The SHA-256 of the copy of an agent's record.
-    Sealed {
-        /// The agent.
-        agent: AgentId,
-        /// The digest.
-        digest: Digest,
-    },
-    /// A person wants the load to end.
-    Stop(StopLevel),
-    /// This controller has no connection: that nothing comes says nothing of the agents.
-    Offline,
-    /// Time has passed.
-    Tick,
-}
-
-/// What is to be done.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Output {
-    /// Ask all agents who they are; then [`Input::Found`].
-    Look,
-    /// Sign and send an order; then [`Input::Reply`].
-    Order {
-        /// To this agent.
-        agent: AgentId,
-        /// Of this process.
-        incarnation: Incarnation,
-        /// The order.
-        action: Action,
-    },
-    /// Ask an agent who it is; then [`Input::Asked`].
-    Ask(AgentId),
-    /// Sign and publish a sign of life.
-    Beat(Beat),
-    /// The agents are chosen: keep this for a controller that takes over.
-    Save(Vec<Engaged>),
-    /// The load begins: from now on it can be taken over.
-    Begun,
-    /// Append to the copy of an agent's record.
-    Append {
-        /// The agent.
-        agent: AgentId,
-        /// What comes next.
-        bytes: Bytes,
-    },
-    /// Empty the copy: it differed from the record.
-    Restart(AgentId),
-    /// Compute the digest of a copy; then [`Input::Sealed`].
-    Seal(AgentId),
-    /// Nothing more is expected of this agent's record.
-    Close(AgentId),
-    /// Something that the user should know.
-    Tell(Notice),
-    /// The run is over.
-    Finish(Result<Vec<Engaged>, Failure>),
-}
-
-/// What the user should know.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Notice {
-    /// These agents make the load.
-    Claimed(Vec<AgentId>),
-    /// The start is in this time; the clocks are compared to within this bound.
-    Starting {
-        /// From now.
-        after: Nanos,
-        /// The widest bound of an offset.
-        bound: Nanos,
-    },
-    /// Nothing came from an agent for a while.
-    Quiet(AgentId),
-    /// It came again.
-    Back(AgentId),
-    /// An agent is lost.
-    Lost {
-        /// The agent.
-        agent: AgentId,
-        /// Why.
-        why: String,
-    },
-    /// What an agent says of its part.
-    Warning {
-        /// The agent.
-        agent: AgentId,
-        /// What.
-        text: String,
-    },
-}
-
-/// Why there is no run.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Failure {
-    /// Not enough agents are free.
-    #[error(transparent)]
-    Unfit(#[from] Box<Unfit>),
-    /// An agent did not accept an order.
-    #[error("{agent}: {why}")]
-    Refused {
-        /// The agent.
-        agent: AgentId,
-        /// Why.
-        why: Refusal,
-    },
-    /// An agent did not answer.
-    #[error("{0} did not answer")]
-    Silent(AgentId),
-    /// An agent cannot make its part.
-    #[error("{agent}: {why}")]
-    NotReady {
-        /// The agent.
-        agent: AgentId,
-        /// Why.
-        why: String,
-    },
-    /// Agents took too long.
-    #[error("{0} was not ready within 5 minutes")]
-    Late(AgentId),
-    /// A clock cannot be compared well enough.
-    #[error("the clock of {agent} is known to within {bound} only: its messages take too long")]
-    Clock {
-        /// The agent.
-        agent: AgentId,
-        /// How wrong the offset can be.
-        bound: Nanos,
-    },
-    /// It was stopped before the start.
-    #[error("it was stopped before the start")]
-    Stopped,
-    /// Another controller has the run now.
-    #[error("another controller has taken over the run")]
-    Superseded,
-}
-
-/// How far an agent is.
-#[derive(Clone, Debug, PartialEq)]
-enum Stage {
-    /// An order is on its way, or was accepted.
-    Claiming,
-    Claimed,
-    Preparing,
-    Ready(Offset),
-    Arming(Offset),
-    Armed(Offset),
-    /// Its record comes.
-    Running,
-    /// Its record is complete there, and is compared with the copy.
-    Ended {
-        length: u64,
-        digest: Digest,
-    },
-    /// The copy is its record.
-    Whole,
-    /// Nothing more is expected.
-    Lost,
-}
-
-#[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact about the agent")]
-struct Member {
-    engaged: Engaged,
-    stage: Stage,
-    copy: Copy,
-    /// When something last came from it.
-    heard: Nanos,
-    quiet: bool,
-    /// When it was asked last, and whether that is unanswered.
-    asked: Option<Nanos>,
-    silent: bool,
-    /// Events that were seen: each is announced until it is acknowledged.
-    events: u64,
-    /// When its journal was asked for again.
-    resent: Option<Nanos>,
-    /// Whether it is known that nothing more comes from it: its part failed, or its process is gone.
-    gone: bool,
-    /// How often the order on its way was sent.
-    tries: u32,
-    sealing: bool,
-    copies: u32,
-    /// Highest attempt to publish the journal that was seen, and the lowest whose pieces count.
-    attempt: u32,
-    attempt_min: u32,
-}
-
-impl Member {
-    fn new(engaged: Engaged, stage: Stage, now: Nanos) -> Self {
-        Self {
-            engaged,
-            stage,
-            copy: Copy::default(),
-            heard: now,
-            quiet: false,
-            asked: None,
-            silent: false,
-            events: 0,
-            resent: None,
-            gone: false,
-            tries: 0,
-            sealing: false,
-            copies: 0,
-            attempt: 0,
-            attempt_min: 0,
-        }
-    }
-
-    const fn is_final(&self) -> bool {
-        matches!(self.stage, Stage::Whole | Stage::Lost)
-    }
-
-    /// Whether nothing can come from it any more. Who is lost because nothing was heard can come back until it would have
-    /// ended its load by itself.
-    fn is_over(&self, now: Nanos) -> bool {
-        match self.stage {
-            Stage::Whole => true,
-            Stage::Lost => self.gone || now.since(self.heard) > LINGER,
-            _ => false,
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -433,11 +145,6 @@ impl Controller {
         }
         self.pass(now, &mut out);
         out
-    }
-
-    /// How many agents there are, and how many of their records have arrived or are given up.
-    pub fn progress(&self) -> (usize, usize) {
-        (self.members.len(), self.members.values().filter(|member| member.is_final()).count())
     }
 
     fn found(&mut self, now: Nanos, found: &[Info], out: &mut Vec<Output>) {
@@ -834,30 +541,5 @@ impl Controller {
             self.phase = Phase::Done;
             out.push(Output::Finish(Ok(self.engaged())));
         }
-    }
-}
-
-fn order(engaged: &Engaged, action: Action) -> Output {
-    let Engaged { agent, incarnation, .. } = engaged;
-    Output::Order { agent: agent.clone(), incarnation: incarnation.clone(), action }
-}
-
-fn hear(now: Nanos, member: &mut Member, out: &mut Vec<Output>) {
-    // Before the start, the time of the start counts.
-    member.heard = member.heard.max(now);
-    (member.asked, member.silent) = (None, false);
-    if std::mem::take(&mut member.quiet) {
-        out.push(Output::Tell(Notice::Back(member.engaged.agent.clone())));
-    }
-}
-
-/// Has the copy compared with the record as soon as it is as long.
-fn seal_if_whole(member: &mut Member, out: &mut Vec<Output>) {
-    if let Stage::Ended { length, .. } = member.stage
-        && member.copy.length() >= length
-        && !member.sealing
-    {
-        member.sealing = true;
-        out.push(Output::Seal(member.engaged.agent.clone()));
     }
 }

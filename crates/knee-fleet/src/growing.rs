@@ -103,9 +103,9 @@ impl Copies {
         self.0.lock().get(agent).map(|copied| copied.path.clone())
     }
 
-    /// The files of all copies, with their lengths.
-    pub fn files(&self) -> Vec<(PathBuf, u64)> {
-        self.0.lock().values().map(|copied| (copied.path.clone(), copied.length)).collect()
+    /// The files of all copies.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.0.lock().values().map(|copied| copied.path.clone()).collect()
     }
 
     /// Readers of all copies that have a first byte, after each has one or is closed.

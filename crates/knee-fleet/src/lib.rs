@@ -1,4 +1,4 @@
-//! One load from many machines: who does which part, when all start, and what of it arrived.
+//! Makes many machines send one load: divides it among them, starts all at one moment, and copies what they measured.
 //!
 //! A *controller* has a load, and *agents* make it. Each agent writes an ordinary record on its own disk and publishes the
 //! bytes of that file as it grows. The controller keeps a copy of each; `knee_core::record::merge` makes one record of

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use knee_core::unit::Nanos;
 
-/// Most bytes of a piece: half of what a NATS server takes by default.
+/// Most bytes of a piece. A NATS server accepts messages of up to 1 MiB by default.
 pub const PIECE_MAX: u64 = 512 << 10;
 
 /// Most pieces that wait for their acknowledgement.

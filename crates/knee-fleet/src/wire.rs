@@ -101,8 +101,6 @@ pub struct Info {
     pub fleet: Option<String>,
     /// Its program.
     pub build: Build,
-    /// SHA-256 of its program's file; `None` if it cannot be read.
-    pub program: Option<Digest>,
     /// Its machine.
     pub machine: Machine,
     /// What the next order must repeat; of use once, and for half a minute.
@@ -326,11 +324,6 @@ pub enum EventKind {
     Failed {
         /// Why, for people.
         why: String,
-    },
-    /// The load has begun.
-    Started {
-        /// How long after the agreed time, at least and at most, in nanoseconds; negative before it.
-        late: (i64, i64),
     },
     /// The record is complete.
     Ended {

@@ -24,7 +24,6 @@ impl Try {
             incarnation: Incarnation::random(),
             fleet: None,
             build: Build::default(),
-            program: None,
             machine: Machine::default(),
         };
         let policy =

@@ -1,5 +1,5 @@
-//! The load of a URL as a job for the agents of a fleet: what is sent to them, what of it an agent makes, and how a fleet's
-//! run becomes a record here.
+//! The load of a URL as a job for the agents of a fleet: the job, the part of it that an agent makes, and the record that
+//! the controller makes of all parts.
 //!
 //! `knee_fleet` decides who does what and when; this module gives it the load.
 

@@ -154,7 +154,6 @@ mod tests {
             incarnation: Incarnation::random(),
             fleet: Some("main".to_owned()),
             build: Build { version: "1".to_owned(), ..Build::default() },
-            program: None,
             machine: Machine::default(),
             challenge: String::new(),
             run: None,

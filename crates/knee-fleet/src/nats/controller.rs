@@ -5,6 +5,7 @@
 
 use std::future::Future;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::connection::State;
@@ -54,11 +55,12 @@ pub struct Saved {
     pub about: serde_json::Value,
 }
 
-/// A connection to a fleet, and whose orders it gets.
+/// A connection to a fleet, and whose orders it gets. Clones are the same.
+#[derive(Clone)]
 pub struct Fleet {
     client: Client,
     context: jetstream::Context,
-    signer: Signer,
+    signer: Arc<Signer>,
 }
 
 /// A run of a fleet.
@@ -102,7 +104,7 @@ impl Fleet {
     ///
     /// # Errors
     /// If there is no connection to NATS.
-    pub async fn connect(link: &Link, signer: Signer) -> Result<Self, LinkError> {
+    pub async fn connect(link: &Link, signer: Arc<Signer>) -> Result<Self, LinkError> {
         let client = link.connect("knee").await?;
         let context = jetstream::new(client.clone());
         Ok(Self { client, context, signer })
@@ -421,8 +423,7 @@ impl Fleet {
 
     /// Says that the run can be taken over now, and removes its job. The start does not wait for that.
     fn spawn_begun(&self, saved: &Saved) {
-        let Some(fleet) = self.again() else { return };
-        let mut saved = saved.clone();
+        let (fleet, mut saved) = (self.clone(), saved.clone());
         tokio::spawn(async move {
             // Without it, no other controller can take over.
             let _ = fleet.save(&mut saved).await;
@@ -430,15 +431,9 @@ impl Fleet {
         });
     }
 
-    /// The same connection and key, for a task that outlives this call.
-    fn again(&self) -> Option<Self> {
-        let signer = self.signer.seed().ok().and_then(|seed| Signer::of_seed(&seed).ok())?;
-        Some(Self { client: self.client.clone(), context: self.context.clone(), signer })
-    }
-
     fn spawn_order(&self, orders: &mut JoinSet<()>, inbox: &UnboundedSender<Input>, errand: Errand) {
         let (inbox, agent, action) = (inbox.clone(), errand.agent.clone(), errand.action.clone());
-        let Some(fleet) = self.again() else { return };
+        let fleet = self.clone();
         orders.spawn(async move {
             let reply = send_order(&fleet.client, &fleet.signer, errand, None).await;
             drop(inbox.send(Input::Reply { agent, action, reply }));

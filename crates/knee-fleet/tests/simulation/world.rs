@@ -246,7 +246,6 @@ impl World {
             incarnation: incarnation.clone(),
             fleet: None,
             build: Build::default(),
-            program: None,
             machine: Machine::default(),
         };
         let policy = Policy {

@@ -13,7 +13,7 @@ use knee_fleet::agent::Identity;
 use knee_fleet::name::Incarnation;
 use knee_fleet::nats::agent::{Notice, Program, Settings, serve};
 use knee_fleet::policy::Extent;
-use knee_fleet::wire::{Digest, Part};
+use knee_fleet::wire::Part;
 
 use super::build;
 use super::failed::{Failed, failed, refused};
@@ -33,7 +33,7 @@ use crate::stderr::say;
 pub fn agent(args: &AgentArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let settings = settings::agent(args).map_err(refused)?;
     for (is_empty, name, what) in [
-        (settings.signers.is_empty(), "signers", "obeys nobody"),
+        (settings.signers.is_empty(), "signers", "obeys no order"),
         (settings.policy.targets.is_empty(), "targets", "loads nothing"),
     ] {
         if is_empty {
@@ -45,7 +45,6 @@ pub fn agent(args: &AgentArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         incarnation: Incarnation::random(),
         fleet: settings.fleet,
         build: build(),
-        program: std::env::current_exe().and_then(std::fs::read).ok().map(|bytes| Digest::of(&bytes)),
         machine: host::machine(),
     };
     narrate(&format!("agent {}: NATS at {}", identity.agent, on_one_line(&settings.link.shown())));

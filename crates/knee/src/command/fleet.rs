@@ -66,7 +66,7 @@ fn with_fleet(
 ) -> Result<Exit, Failed> {
     let (nats, signer) = (nats(args)?, signer_for(args)?);
     runtime()?.block_on(async {
-        let fleet = Fleet::connect(&link(nats, &args.keys), signer).await;
+        let fleet = Fleet::connect(&link(nats, &args.keys), Arc::new(signer)).await;
         work(fleet.map_err(|error| problem_of(error.into()))?).await
     })
 }
@@ -170,7 +170,7 @@ fn take_over(args: &FleetArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         mixed: true,
     };
     let saved = runtime()?.block_on(async {
-        let fleet = Fleet::connect(&link, signer_for(args)?).await;
+        let fleet = Fleet::connect(&link, choice.signer.clone()).await;
         fleet.map_err(|error| problem_of(error.into()))?.saved(&run).await.map_err(problem_of)
     })?;
     let about: About = serde_json::from_value(saved.about.clone()).map_err(|error| {

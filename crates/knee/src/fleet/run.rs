@@ -19,7 +19,6 @@ use knee_fleet::controller::{self, Engaged, Failure, Notice};
 use knee_fleet::growing::Copies;
 use knee_fleet::name::RunId;
 use knee_fleet::nats::controller::{Fleet, Load as FleetLoad, RunError, Saved, Watcher};
-use knee_fleet::signature::Signer;
 use knee_fleet::wire::{Digest, StopLevel};
 use serde::{Deserialize, Serialize};
 
@@ -135,8 +134,6 @@ fn conduct(
     let folder = copies_folder(run, under_way)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| unable(&error))?;
-    let signer =
-        choice.signer.seed().and_then(|seed| Signer::of_seed(&seed)).map_err(|error| unable(&error))?;
     let mut showing = Showing {
         place,
         control: control.clone(),
@@ -148,7 +145,7 @@ fn conduct(
         lost: false,
     };
     let ended = runtime.block_on(async {
-        let fleet = Fleet::connect(&choice.link, signer).await?;
+        let fleet = Fleet::connect(&choice.link, choice.signer.clone()).await?;
         let worked = work(&fleet, folder.clone(), &mut showing).await;
         if let Err(RunError::Failure(failure)) = &worked
             && *failure != Failure::Superseded
@@ -349,7 +346,7 @@ impl Showing {
     fn merge_again(&mut self, copies: &Copies) -> Result<Run, String> {
         let words = |error: &dyn std::fmt::Display| error.to_string();
         let mut sources = Vec::new();
-        for (path, _) in copies.files() {
+        for path in copies.files() {
             let mut file = File::open(path).map_err(|error| words(&error))?;
             if knee_core::record::format::Reader::new(BufReader::new(&file)).is_ok() {
                 file.rewind().map_err(|error| words(&error))?;
