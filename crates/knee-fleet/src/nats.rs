@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_nats::jetstream::{self, stream};
 use async_nats::{Client, ConnectOptions, HeaderMap};
 use knee_core::unit::Nanos;
+use percent_encoding::percent_decode_str;
 
 use crate::name::RunId;
 use crate::signature::{Signed, Signer};
@@ -86,6 +87,18 @@ fn shown(url: &str) -> String {
     url.split(',').map(one).collect::<Vec<_>>().join(",")
 }
 
+/// User and password, or a token, in the address of the first server; the library does not take them from there.
+fn login(url: &str) -> Option<(String, Option<String>)> {
+    let first = url.split(',').next().unwrap_or(url);
+    let place = first.split_once("://").map_or(first, |(_, place)| place);
+    let (login, _) = place.rsplit_once('@')?;
+    let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    Some(match login.split_once(':') {
+        Some((user, password)) => (decoded(user), Some(decoded(password))),
+        None => (decoded(login), None),
+    })
+}
+
 impl Link {
     /// The address without what logs in, for people.
     pub fn shown(&self) -> String {
@@ -111,6 +124,13 @@ impl Link {
                 .credentials_file(path)
                 .await
                 .map_err(|error| LinkError::File { path: path.display().to_string(), error })?;
+        }
+        if self.credentials.is_none() && self.nkey.is_none() {
+            options = match login(&self.url) {
+                Some((user, Some(password))) => options.user_and_password(user, password),
+                Some((token, None)) => options.token(token),
+                None => options,
+            };
         }
         if let Some(seed) = &self.nkey {
             options = options.nkey(seed.clone());
@@ -175,6 +195,14 @@ pub fn monotonic() -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn user_and_password_or_a_token_are_taken_from_the_address() {
+        let password = |text: &str| Some(text.to_owned());
+        assert_eq!(login("nats://me:p%40ss@a:4222,nats://b"), Some(("me".to_owned(), password("p@ss"))));
+        assert_eq!(login("tls://token@a"), Some(("token".to_owned(), None)));
+        assert_eq!(login("a:4222"), None);
+    }
 
     #[test]
     fn passwords_in_the_address_are_not_shown() {

@@ -24,8 +24,14 @@ struct Nats {
 
 impl Nats {
     fn start() -> Self {
+        Self::with("")
+    }
+
+    /// `config` is what else is in its configuration.
+    fn with(config: &str) -> Self {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("nats.conf"), config).unwrap();
         let child = Self::spawn(port, &folder);
         let nats = Self { child, port, folder };
         nats.wait();
@@ -35,6 +41,7 @@ impl Nats {
     fn spawn(port: u16, folder: &TempDir) -> Child {
         let mut command = Command::new("nats-server");
         command.args(["-js", "-a", "127.0.0.1", "-p", &port.to_string(), "-sd"]).arg(folder.path());
+        command.arg("-c").arg(folder.path().join("nats.conf"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
@@ -350,6 +357,47 @@ fn agents_that_are_not_there_or_busy_are_named() {
     assert!(second.stderr.contains("load-01 works for the run"), "{second:?}");
     first.send(Signal::INT);
     first.finish();
+}
+
+/// The subjects in a column of the table of permissions in the guide, as a list of NATS's configuration.
+fn permissions(column: usize) -> String {
+    let guide = include_str!("../../../../docs/guide/fleet.md");
+    let rows = guide.lines().skip_while(|line| *line != "| publish | subscribe |").skip(2);
+    let cells =
+        rows.take_while(|line| line.starts_with('|')).map(|line| line.split('|').nth(column).unwrap());
+    let subjects = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    let quoted: Vec<String> =
+        subjects.map(|subject| format!("\"{}\"", subject.replace("ID", "load-01"))).collect();
+    assert!(quoted.len() > 2, "the guide has no permissions");
+    quoted.join(", ")
+}
+
+#[test]
+#[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
+fn an_agent_needs_no_more_permissions_than_the_guide_says() {
+    let (publish, subscribe) = (permissions(1), permissions(2));
+    let config = format!(
+        "authorization {{ users = [ {{ user: boss, password: \"p@ss\" }}, {{ user: agent, password: a, permissions: {{ \
+         publish: {{ allow: [{publish}] }}, subscribe: {{ allow: [{subscribe}] }}, allow_responses: true }} }} ] }}"
+    );
+    let (home, nats, server) = (Home::new(), Nats::with(&config), Server::start());
+    let signer = home.knee("fleet key").run().stdout;
+    let place = nats.url().trim_start_matches("nats://").to_owned();
+    let file = format!(
+        "nats = \"nats://agent:a@{place}\"\nid = \"load-01\"\nfolder = \"{}\"\nsigners = [\"{}\"]\ntargets = [\"{}\"]\n",
+        home.path("agent").display(),
+        signer.trim(),
+        server.address(),
+    );
+    home.file("agent.toml", file);
+    let mut agent = home.knee("agent --config agent.toml").start();
+    let line = agent.wait_for("NATS at");
+    assert!(!line.contains("agent:a"), "the password is shown: {line}");
+    agent.wait_for("waiting for a controller");
+    let load =
+        format!("-q 50 -z 2s --no-tui --output-format json --agents 1 --nats nats://boss:p%40ss@{place}");
+    let run = json(&home.knee(&load).arg(server.url("/")).run());
+    assert_eq!((planned(&run), server.count()), ((100, 0), 100));
 }
 
 #[test]
