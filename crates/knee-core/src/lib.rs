@@ -28,6 +28,8 @@ pub mod estimate;
 
 pub mod generator;
 
+pub mod metric;
+
 pub mod interval;
 
 pub mod observation;

@@ -11,6 +11,7 @@ pub mod merge;
 pub mod run;
 
 use crate::generator::GeneratorSample;
+use crate::metric::Metrics;
 use crate::observation::Observations;
 use crate::plan::{Endpoint, Plan};
 use crate::share::Share;
@@ -261,6 +262,8 @@ pub struct Run {
     pub validity: ValidityReport,
     /// What observers saw beside the run.
     pub observations: Observations,
+    /// What scripts counted; empty for the load of a URL.
+    pub metrics: Metrics,
     /// What each of several machines contributed; empty in the run of one machine.
     pub contributions: Vec<Contribution>,
     /// When it began, on the clock of the controller of a fleet; `None` without one.

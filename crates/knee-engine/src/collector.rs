@@ -12,6 +12,7 @@ use knee_core::clock::MonotonicClock;
 use knee_core::event::Event;
 use knee_core::generator::{GeneratorSample, LoopLag, WorkerSample, both};
 use knee_core::interval::Interval;
+use knee_core::metric::MetricSource;
 use knee_core::observation::{Batch, Observer};
 use knee_core::record::format::Note;
 use knee_core::record::run::RunBuilder;
@@ -34,6 +35,8 @@ pub struct Listeners {
     pub events: Vec<SyncSender<Event>>,
     /// What watches sources beside the run, if anything does.
     pub observer: Option<Box<dyn Observer>>,
+    /// What counts the metrics of scripts, if anything does.
+    pub metrics: Option<Box<dyn MetricSource>>,
 }
 
 /// An interval of a worker.
@@ -92,6 +95,7 @@ pub struct IntervalCollector {
     journal: Option<Box<dyn Journal>>,
     events: Vec<SyncSender<Event>>,
     observer: Option<Box<dyn Observer>>,
+    metrics: Option<Box<dyn MetricSource>>,
     endpoints: Arc<Registry>,
     builder: RunBuilder,
     pending: BTreeMap<u64, Pending>,
@@ -126,6 +130,7 @@ impl IntervalCollector {
             journal: listeners.journal,
             events: listeners.events,
             observer: listeners.observer,
+            metrics: listeners.metrics,
             endpoints,
             pending: BTreeMap::new(),
             reported: vec![0; workers],
@@ -237,6 +242,7 @@ impl IntervalCollector {
     }
 
     fn publish(&mut self, interval: Interval) {
+        self.count(interval.to, false);
         self.intervals += 1;
         if let Some(journal) = &mut self.journal
             && let Err(error) = journal.interval(&interval)
@@ -253,6 +259,17 @@ impl IntervalCollector {
         self.published.push_back(interval);
         if self.published.len() > PUBLISHED_MAX {
             self.published.pop_front();
+        }
+    }
+
+    /// Takes what scripts counted, and writes it down.
+    fn count(&mut self, at: Nanos, last: bool) {
+        let Some(metrics) = self.metrics.as_mut().map(|source| source.take(at, last)) else { return };
+        self.builder.count(&metrics);
+        if let Some(journal) = &mut self.journal
+            && let Err(error) = journal.metrics(metrics)
+        {
+            self.lose_journal(&error);
         }
     }
 
@@ -314,6 +331,7 @@ impl IntervalCollector {
             Request::Abort => Ending::Aborted,
         };
         self.note(self.from);
+        self.count(self.from, true);
         if let Some(batch) = self.observer.take().map(|mut observer| observer.end()) {
             self.observed(&batch);
         }

@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use knee_core::interval::Interval;
+use knee_core::metric::Metrics;
 use knee_core::observation::Batch;
 use knee_core::record::format::{GAVE_UP, Note, Writer};
 use knee_core::record::{Head, Lateness, Tail};
@@ -38,6 +39,12 @@ pub trait Journal {
     /// # Errors
     /// As [`Journal::interval`].
     fn lateness(&mut self, lateness: &Lateness) -> io::Result<()>;
+
+    /// Writes what scripts counted.
+    ///
+    /// # Errors
+    /// As [`Journal::interval`].
+    fn metrics(&mut self, metrics: Metrics) -> io::Result<()>;
 
     /// Writes what observers read.
     ///
@@ -188,6 +195,10 @@ impl<F: RecordFile> Journal for FileJournal<F> {
 
     fn lateness(&mut self, lateness: &Lateness) -> io::Result<()> {
         self.write(|writer| writer.lateness(lateness))
+    }
+
+    fn metrics(&mut self, metrics: Metrics) -> io::Result<()> {
+        self.write(|writer| writer.metrics(metrics))
     }
 
     fn observations(&mut self, batch: &Batch) -> io::Result<()> {

@@ -15,7 +15,7 @@ use crate::policy::{Extent, Policy};
 use crate::signature::{Signed, is_valid};
 use crate::uplink::{Piece, Uplink};
 use crate::wire::{
-    Action, Beat, Digest, Event, EventKind, Info, Order, Part, Refusal, Reply, StopLevel, WIRE,
+    Action, Beat, Digest, Event, EventKind, Info, Order, Part, Refusal, Reply, Said, StopLevel, WIRE,
 };
 
 /// How long a challenge can be answered.
@@ -175,7 +175,7 @@ enum Phase {
     /// Will start, or has.
     Running { at: Nanos },
     /// The record is complete; its digest is being computed.
-    Sealing { warning: Option<String> },
+    Sealing { warning: Option<String>, said: Said },
     /// Everything is said that is to be said.
     Over,
 }
@@ -480,7 +480,7 @@ impl Work {
                 match self.phase {
                     // What it wrote until then is a record without an end.
                     Phase::Running { .. } => {
-                        self.seal(Some("its process ended unexpectedly".to_owned()), out);
+                        self.seal(Some("its process ended unexpectedly".to_owned()), Said::default(), out);
                     }
                     _ => self.fail("its process ended unexpectedly", out),
                 }
@@ -488,11 +488,11 @@ impl Work {
             Input::Clock(exchange) => self.compare(now, &exchange, out),
             Input::Journal(length) => self.uplink.grow(length),
             Input::Sealed { length, digest } => {
-                if let Phase::Sealing { warning } = &mut self.phase {
-                    let warning = warning.take();
+                if let Phase::Sealing { warning, said } = &mut self.phase {
+                    let (warning, said) = (warning.take(), std::mem::take(said));
                     self.phase = Phase::Over;
                     self.uplink.seal(length);
-                    self.announce(EventKind::Ended { length, digest, warning }, out);
+                    self.announce(EventKind::Ended { length, digest, warning, said }, out);
                 }
             }
             Input::Published(piece) => self.uplink.acknowledged(piece),
@@ -518,17 +518,17 @@ impl Work {
                 }
                 self.round = now;
             }
-            (FromChild::Ended { warning }, Phase::Running { .. }) => self.seal(warning, out),
+            (FromChild::Ended { warning, said }, Phase::Running { .. }) => self.seal(warning, said, out),
             (FromChild::Failed { why }, Phase::Sealing { .. } | Phase::Over) => drop(why),
             (FromChild::Failed { why }, _) => self.fail(why, out),
             _ => {}
         }
     }
 
-    fn seal(&mut self, warning: Option<String>, out: &mut Vec<Output>) {
+    fn seal(&mut self, warning: Option<String>, said: Said, out: &mut Vec<Output>) {
         let warning = warning
             .or_else(|| self.clocks.jumped().then(|| "its clock jumped while the load ran".to_owned()));
-        self.phase = Phase::Sealing { warning };
+        self.phase = Phase::Sealing { warning, said };
         out.push(Output::Seal);
     }
 

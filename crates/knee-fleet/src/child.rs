@@ -6,7 +6,7 @@
 use knee_core::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
-use crate::wire::{Part, StopLevel};
+use crate::wire::{Part, Said, StopLevel};
 
 /// The first line to the process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +21,10 @@ pub struct Task {
     pub run: String,
     /// Name of the agent.
     pub agent: String,
+    /// Where a script can send requests, as the agent's settings say it.
+    pub targets: Vec<String>,
+    /// Most requests per second of a script.
+    pub rate_max: f64,
 }
 
 /// Further lines to the process.
@@ -59,6 +63,9 @@ pub enum FromChild {
     Ended {
         /// What the user should know.
         warning: Option<String>,
+        /// What a script said of the test.
+        #[serde(default)]
+        said: Said,
     },
     /// There is no load, or it failed.
     Failed {

@@ -65,6 +65,8 @@ enum Phase {
     Claiming {
         since: Nanos,
     },
+    /// The job is being made.
+    Making,
     Preparing {
         since: Nanos,
     },
@@ -137,6 +139,7 @@ impl Controller {
                 self.event(now, &agent, &incarnation, event, &mut out);
             }
             Input::Sealed { agent, digest } => self.sealed(&agent, &digest, &mut out),
+            Input::Job(job) => self.prepare(now, job, &mut out),
             Input::Stop(level) => self.stop(now, level, &mut out),
             Input::Offline => {
                 self.members.values_mut().for_each(|member| member.heard = member.heard.max(now));
@@ -183,7 +186,7 @@ impl Controller {
         match (action, failure) {
             (Action::Claim, None) if member.stage == Stage::Claiming => {
                 member.stage = Stage::Claimed;
-                self.prepare_if_claimed(now, out);
+                self.make_job_if_claimed(out);
             }
             (Action::Claim, Some(failure)) => self.give_up_claim(failure, out),
             (Action::Prepare { .. }, Some(Failure::Silent(_))) if member.tries < ORDERS => {
@@ -210,16 +213,28 @@ impl Controller {
         }
     }
 
-    fn prepare_if_claimed(&mut self, now: Nanos, out: &mut Vec<Output>) {
+    fn make_job_if_claimed(&mut self, out: &mut Vec<Output>) {
         if !matches!(self.phase, Phase::Claiming { .. }) || !self.all(|stage| *stage == Stage::Claimed) {
             return;
         }
-        self.phase = Phase::Preparing { since: now };
+        self.phase = Phase::Making;
         out.push(Output::Tell(Notice::Claimed(self.members.keys().cloned().collect())));
         out.push(Output::Save(self.engaged()));
+        out.push(Output::MakeJob);
+    }
+
+    fn prepare(&mut self, now: Nanos, job: Result<Digest, String>, out: &mut Vec<Output>) {
+        if self.phase != Phase::Making {
+            return;
+        }
+        let job = match job {
+            Ok(job) => job,
+            Err(why) => return self.fail(Failure::NoJob(why), out),
+        };
+        self.phase = Phase::Preparing { since: now };
         for member in self.members.values_mut() {
             member.stage = Stage::Preparing;
-            let (job, part) = (self.request.job.clone(), member.engaged.part.clone());
+            let (job, part) = (job.clone(), member.engaged.part.clone());
             out.push(order(&member.engaged, Action::Prepare { job, part }));
         }
     }
@@ -364,12 +379,20 @@ impl Controller {
                 self.lose(agent, &why, out);
             }
             EventKind::Failed { why } => self.fail(Failure::NotReady { agent: agent.clone(), why }, out),
-            EventKind::Ended { length, digest, warning } if member.stage != Stage::Whole => {
+            EventKind::Ended { length, digest, warning, said } if member.stage != Stage::Whole => {
+                let ends = said.stopped.is_some();
+                if !said.is_nothing() {
+                    out.push(Output::Tell(Notice::Said { agent: agent.clone(), said }));
+                }
                 if let Some(text) = warning {
                     out.push(Output::Tell(Notice::Warning { agent: agent.clone(), text }));
                 }
                 member.stage = Stage::Ended { length, digest };
                 seal_if_whole(member, out);
+                if ends {
+                    // The test ends for all.
+                    self.stop(now, StopLevel::Abort, out);
+                }
             }
             _ => {}
         }

@@ -23,6 +23,9 @@ const JOBS: &str = "knee_jobs";
 /// The bucket of what controllers know, for those that take over.
 const RUNS: &str = "knee_runs";
 /// Longest wait for an answer.
+/// Most bytes of a job.
+pub const JOB_MAX: u64 = 256 << 20;
+/// How long an answer is waited for.
 const ANSWER: Duration = Duration::from_secs(2);
 /// How long the stream of a run is kept unless a controller deletes it.
 const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);

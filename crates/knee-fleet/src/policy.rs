@@ -2,6 +2,7 @@
 //!
 //! Does not look names up; it judges the addresses that were found.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
@@ -26,6 +27,8 @@ pub const METADATA: [&str; 9] = [
 pub struct Extent {
     /// Where requests would go.
     pub destinations: Vec<Destination>,
+    /// Whether a script chooses where requests go: they are checked when connections are opened.
+    pub scripted: bool,
     /// Highest arrival rate of this agent, requests per second; 0 if requests wait for responses.
     pub rate: f64,
     /// Most users of this agent at a time.
@@ -48,14 +51,30 @@ pub struct Destination {
 /// Which destinations a rule allows: a host name, an address or a network, with a port or without.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetRule {
-    place: Place,
-    port: Option<u16>,
+    /// Where.
+    pub place: Place,
+    /// Which port; all if `None`.
+    pub port: Option<u16>,
 }
 
+/// A host, or a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+pub enum Place {
+    /// A host's name, in lower case.
     Name(String),
+    /// An address, and the length of the prefix that counts.
     Network(IpAddr, u8),
+}
+
+impl fmt::Display for TargetRule {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.place, self.port) {
+            (Place::Name(name), None) => to.write_str(name),
+            (Place::Name(name), Some(port)) => write!(to, "{name}:{port}"),
+            (Place::Network(address, length), None) => write!(to, "{address}/{length}"),
+            (Place::Network(address, length), Some(port)) => write!(to, "[{address}/{length}]:{port}"),
+        }
+    }
 }
 
 /// Why a text is no rule.
@@ -185,7 +204,7 @@ impl Policy {
     /// # Errors
     /// The first reason why not.
     pub fn check(&self, extent: &Extent) -> Result<(), Forbidden> {
-        if extent.destinations.is_empty() {
+        if extent.destinations.is_empty() && (!extent.scripted || self.targets.is_empty()) {
             return Err(Forbidden::NoTarget);
         }
         for to in &extent.destinations {
@@ -243,7 +262,7 @@ mod tests {
     fn extent(host: &str, port: u16, addresses: &[&str]) -> Extent {
         let addresses = addresses.iter().map(|text| text.parse().unwrap()).collect();
         let destinations = vec![Destination { host: host.to_owned(), port, addresses }];
-        Extent { destinations, rate: 10.0, users: 5, duration: Some(Nanos::from_secs(10)) }
+        Extent { destinations, scripted: false, rate: 10.0, users: 5, duration: Some(Nanos::from_secs(10)) }
     }
 
     #[test]

@@ -333,7 +333,40 @@ pub enum EventKind {
         digest: Digest,
         /// What the user should know, such as why it ended early.
         warning: Option<String>,
+        /// What a script said of the test.
+        #[serde(default, skip_serializing_if = "Said::is_nothing")]
+        said: Said,
     },
+}
+
+/// What a script said of the test that it is a part of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    /// Why it ended the test, or could not go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<Stopped>,
+    /// Whether it marked the test as failed.
+    #[serde(default)]
+    pub failed: bool,
+}
+
+/// Why a script ended its test.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "stopped", content = "why", rename_all = "snake_case")]
+pub enum Stopped {
+    /// It asked for it.
+    Asked(String),
+    /// It threw while a user was made.
+    Threw(String),
+    /// A user could not be made.
+    Failed(String),
+}
+
+impl Said {
+    /// Whether it said nothing.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 #[cfg(test)]

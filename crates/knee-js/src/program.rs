@@ -22,8 +22,11 @@ use knee_k6::http::pace::Pace;
 use knee_k6::metric::Registry;
 use knee_k6::secrets::Secrets;
 
+pub mod bundle;
+
 pub mod files;
 
+use bundle::{Bundle, Content};
 use files::{FileError, Files, Reach, Script};
 
 /// Level of a log line.
@@ -181,6 +184,7 @@ impl Program {
         let script = script.into();
         let address = match &script {
             Script::Url { address, .. } => Some(address.clone()),
+            Script::Bundle(bundle) => bundle.address.clone(),
             _ => None,
         };
         let files = Files::new(script, &surroundings.reach)?;
@@ -230,6 +234,13 @@ impl Program {
                 self.say(LogLevel::Warn, &words);
             }
         }
+    }
+
+    /// The script and everything that it read while it was loaded, for other machines.
+    pub fn bundle(&self) -> Bundle {
+        let address = specifier::path_of(&self.entry).is_none().then(|| self.entry.clone());
+        let modules = self.remote.sources().into_iter().map(|(name, source)| (name, Content(source)));
+        Bundle { address, modules: modules.collect(), ..self.files.bundle() }
     }
 
     /// Notes for users about how the script was loaded.

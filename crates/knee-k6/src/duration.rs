@@ -71,6 +71,11 @@ impl SignedDuration {
         Nanos(u64::try_from(self.0).unwrap_or(0))
     }
 
+    /// In seconds.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
     fn parse_with_days(text: &str) -> Result<Self, DurationError> {
         let Some((days, rest)) = text.split_once('d') else { return parse_units(text, text) };
         let days: f64 =

@@ -5,20 +5,17 @@
 
 pub mod catalog;
 pub mod check;
+mod exchange;
 pub mod key;
-pub mod kind;
 pub mod meter;
 pub mod registry;
-pub mod sink;
 pub mod tag;
-pub mod trend;
+
+pub use knee_core::metric::{Contains, Counter, Gauge, Kind, Rate, Sink, Trend};
 
 pub use catalog::{BuiltIn, Catalog, DeclareError, Metric, MetricId};
 pub use check::{Check, Group, GroupId, Groups};
 pub use key::{Key, KeyError};
-pub use kind::{Contains, Kind};
 pub use meter::Meter;
 pub use registry::Registry;
-pub use sink::{Counter, Gauge, Rate, Sink};
 pub use tag::{TagSet, Tags};
-pub use trend::Trend;

@@ -17,6 +17,8 @@ pub(crate) mod parts;
 
 pub(crate) mod plan;
 
+mod script;
+
 pub(crate) mod section;
 
 mod style;
@@ -54,6 +56,7 @@ pub fn render(view: &View, style: &Style) -> String {
         section::endpoints(view, style),
         section::statuses(view, style),
         section::errors(view, style),
+        script::lines(view, style),
         parts::lines(view, style),
         beside::lines(view, style),
         validity::lines(view, style),

@@ -26,6 +26,7 @@ pub mod spectrum;
 pub mod time_summary;
 
 use knee_core::estimate::Distribution;
+use knee_core::metric::Metrics;
 use knee_core::observation::Observations;
 use knee_core::outcome::Outcome;
 use knee_core::record::{Contribution, Ending, Head, Point, Run};
@@ -79,6 +80,8 @@ pub struct View {
     pub beside: Vec<Beside>,
     /// All of it.
     pub observations: Observations,
+    /// What scripts counted; empty for the load of a URL.
+    pub metrics: Metrics,
     /// What each of several machines contributed; empty in the run of one machine.
     pub contributions: Vec<Contribution>,
 }
@@ -143,6 +146,7 @@ impl View {
             series: run.series.clone(),
             beside: beside::beside(run),
             observations: run.observations.clone(),
+            metrics: run.metrics.clone(),
             contributions: run.contributions.clone(),
         }
     }

@@ -72,6 +72,7 @@ fn write(run: &Run, points: &[Point]) -> io::Result<Vec<u8>> {
     for batch in observed(&run.observations) {
         writer.observations(&batch)?;
     }
+    writer.metrics(run.metrics.clone())?;
     if let Some(late) = &run.late {
         writer.lateness(late)?;
     }

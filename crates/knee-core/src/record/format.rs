@@ -9,6 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::metric::Metrics;
 use crate::observation::Batch;
 use crate::unit::Nanos;
 
@@ -23,11 +24,16 @@ mod window;
 mod writer;
 
 pub use error::ReadError;
+#[cfg(test)]
+pub(crate) use msgpack::Values;
 pub use reader::{Reader, Skipped};
 pub use stored::{ENDPOINTS_MAX, Period, StoredInterval};
 pub use summed::{POINTS_OF_FRAME, Summed};
 pub use unfit::Unfit;
 pub use writer::Writer;
+
+/// The kind of frames with metrics of scripts.
+pub const METRICS: u8 = kind::METRICS;
 
 /// The first bytes of every record. The first byte has its high bit set, and a line end follows the name, so a
 /// transfer as text damages them visibly.
@@ -47,6 +53,7 @@ mod kind {
     pub(super) const INTERVAL: u8 = 2;
     pub(super) const NOTE: u8 = 3;
     pub(super) const TAIL: u8 = 4;
+    pub(super) const METRICS: u8 = 5;
     pub(super) const LATENESS: u8 = 6;
     pub(super) const CONTRIBUTION: u8 = 7;
     pub(super) const OBSERVATIONS: u8 = 9;
@@ -62,7 +69,7 @@ mod kind {
     /// What a kind holds that is reserved, and that this version does not write or that is laid out otherwise here.
     pub(super) const fn reserved(kind: u8) -> Option<&'static str> {
         Some(match kind {
-            5 => "k6 metrics",
+            METRICS => "metrics of scripts",
             LATENESS => "clock offsets",
             CONTRIBUTION => "what single machines contributed",
             8 => "shares of agents",
@@ -95,6 +102,8 @@ pub enum Frame {
     Note(Note),
     /// What observers read beside the run.
     Observations(Box<Batch>),
+    /// What scripts counted since the frame before.
+    Metrics(Box<Metrics>),
     /// When the part of an agent began, on the clock of its controller.
     Lateness(super::Lateness),
     /// What one of several machines contributed.

@@ -10,6 +10,7 @@ use super::format::{Reader, Writer};
 use super::run::{Parts, RunBuilder};
 use super::{Contribution, Ending, Head, Run, Tail};
 use crate::interval::Interval;
+use crate::metric::Metrics;
 use crate::unit::Nanos;
 use crate::validity::{Validity, ValidityReport, Warning};
 
@@ -42,6 +43,8 @@ pub struct Merged<W> {
 pub enum Watched<'m> {
     /// The load is known.
     Begun(&'m Head),
+    /// This is what scripts counted, as far as it is final.
+    Metrics(&'m Metrics),
     /// This interval is final.
     Interval(&'m Interval),
 }
@@ -69,10 +72,12 @@ pub fn merge_watched<R: Read, W: Write>(
         parts.push(Part::begin(place, share, reader)?);
     }
     let (mut cell, mut from) = (Interval::default(), Nanos::ZERO);
-    while next_cell(&mut parts, &mut names, &mut cell, from)? {
+    let mut metrics = Metrics::default();
+    while next_cell(&mut parts, &mut names, (&mut cell, &mut metrics), from)? {
         for note in parts.iter_mut().flat_map(Part::take_notes) {
             writer.note(&note)?;
         }
+        count(&mut builder, &mut writer, watch, std::mem::take(&mut metrics))?;
         builder.add(&cell);
         writer.interval(&cell)?;
         watch(Watched::Interval(&cell));
@@ -82,6 +87,10 @@ pub fn merge_watched<R: Read, W: Write>(
     for note in parts.iter_mut().flat_map(Part::take_notes) {
         writer.note(&note)?;
     }
+    for part in &mut parts {
+        metrics.merge_beside(&part.take_metrics());
+    }
+    count(&mut builder, &mut writer, watch, metrics)?;
     let parts: Vec<ReadPart> = parts.into_iter().map(Part::end).collect();
     let run = sum_up(&whole, builder, &parts);
     for contribution in &run.contributions {
@@ -94,6 +103,21 @@ pub fn merge_watched<R: Read, W: Write>(
         intervals: writer.intervals(),
     };
     Ok(Merged { run, sink: writer.tail(&tail)? })
+}
+
+fn count<W: Write>(
+    builder: &mut RunBuilder,
+    writer: &mut Writer<W>,
+    watch: &mut dyn FnMut(Watched<'_>),
+    metrics: Metrics,
+) -> Result<(), MergeError> {
+    if metrics.is_empty() {
+        return Ok(());
+    }
+    builder.count(&metrics);
+    watch(Watched::Metrics(&metrics));
+    writer.metrics(metrics)?;
+    Ok(())
 }
 
 /// Merges the records of the parts of a load, in any order, into one that is written to `sink`.
@@ -152,6 +176,11 @@ fn with_those_of_parts(whole: ValidityReport, parts: &[ReadPart]) -> ValidityRep
     if parts.iter().any(|part| !part.run.observations.sources.is_empty()) {
         notes.push("what observers saw beside a part is only in its own record".to_owned());
     }
+    let unread = parts.iter().filter(|part| part.unread > 0);
+    notes.extend(unread.map(|part| {
+        let (name, frames) = (part.name(), part.unread);
+        format!("{name}: {frames} frames with metrics of its script could not be read, and are missing here")
+    }));
     warnings.sort_by_key(|warning| std::cmp::Reverse(warning.validity));
     let validity = warnings.first().map_or(Validity::Valid, |warning| warning.validity);
     ValidityReport { validity, warnings, notes, diagnostics }

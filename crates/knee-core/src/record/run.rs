@@ -11,6 +11,7 @@ use super::format::{ENDPOINTS_MAX, Period, StoredInterval, Unfit};
 use super::{Contribution, Ending, Head, Lateness, Run, Tail};
 use crate::histogram::COARSENESS_MAX;
 use crate::interval::Interval;
+use crate::metric::Metrics;
 use crate::observation::{Batch, ObservationBuilder};
 use crate::plan::{Endpoint, EndpointId};
 use crate::share::SEGMENTS_MAX;
@@ -71,6 +72,9 @@ pub struct RunBuilder {
     http2: Option<Http2Offer>,
     /// What observers read.
     observations: ObservationBuilder,
+    /// What scripts counted, and about how many bytes that takes.
+    metrics: Metrics,
+    metrics_bytes: usize,
     /// Whether the record has one interval for the whole run.
     summed: bool,
     /// What each of several machines contributed.
@@ -111,6 +115,8 @@ impl RunBuilder {
             gaps: 0,
             http2: None,
             observations: ObservationBuilder::default(),
+            metrics: Metrics::default(),
+            metrics_bytes: 0,
             summed: false,
             contributions: Vec::new(),
             parts: None,
@@ -241,6 +247,7 @@ impl RunBuilder {
 
     fn memory(&self) -> usize {
         let rows = self.rows() * memory::ROW_BYTES + self.text_bytes + self.observations.memory();
+        let rows = rows + self.metrics_bytes;
         rows + self.warm_up.memory() + self.measured.memory() + self.series.len() * memory::POINT_BYTES
     }
 
@@ -269,6 +276,12 @@ impl RunBuilder {
     /// Adds what observers read.
     pub fn observe(&mut self, batch: &Batch) {
         self.observations.add(batch);
+    }
+
+    /// Adds what scripts counted since the last call.
+    pub fn count(&mut self, metrics: &Metrics) {
+        self.metrics.merge_after(metrics);
+        self.metrics_bytes = self.metrics.bytes();
     }
 
     /// Takes when the part of an agent began; what all say counts.
@@ -366,6 +379,7 @@ impl RunBuilder {
             stopped: self.stopped,
             validity: judge(diagnostics),
             observations: self.observations.finish(),
+            metrics: self.metrics,
             contributions: self.contributions,
             late: self.late,
         }

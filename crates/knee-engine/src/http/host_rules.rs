@@ -20,6 +20,8 @@ pub struct HostRules {
     pub blocked_names: Vec<NamePattern>,
     /// Networks that must not receive requests.
     pub blocked_networks: Vec<IpNetwork>,
+    /// The only targets that can receive requests; any if `None`.
+    pub only: Option<Vec<Target>>,
     /// Which addresses of a name can be used.
     pub policy: Policy,
     /// Which of them is tried first.
@@ -82,6 +84,24 @@ impl NamePattern {
     fn weight(&self) -> usize {
         if self.text.starts_with('*') { self.text.len() } else { usize::MAX }
     }
+}
+
+/// A host or a network that can receive requests, on one port or all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Which.
+    pub place: TargetPlace,
+    /// The port; all if `None`.
+    pub port: Option<u16>,
+}
+
+/// Where a target is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TargetPlace {
+    /// A host, at whatever addresses its name has.
+    Host(NamePattern),
+    /// Addresses.
+    Network(IpNetwork),
 }
 
 /// The fixed address of a name, for one port or all.
@@ -171,6 +191,31 @@ impl HostRules {
         Some(SocketAddr::new(best.to, best.to_port.unwrap_or(port)))
     }
 
+    /// The addresses of a host that can receive requests, if only some targets can. A name counts only if its addresses
+    /// were looked up: an override of the run could name any address.
+    pub fn within_targets(
+        &self,
+        host: &str,
+        looked_up: bool,
+        all: Rc<[SocketAddr]>,
+    ) -> Result<Rc<[SocketAddr]>, Failure> {
+        let Some(only) = &self.only else { return Ok(all) };
+        let is_target = |address: &&SocketAddr| {
+            only.iter().filter(|target| target.port.is_none_or(|port| port == address.port())).any(|target| {
+                match &target.place {
+                    TargetPlace::Host(name) => looked_up && name.fits(host),
+                    TargetPlace::Network(network) => network.contains(address.ip()),
+                }
+            })
+        };
+        let left: Rc<[SocketAddr]> = all.iter().filter(is_target).copied().collect();
+        if left.is_empty() {
+            let words = format!("{host} is not among the targets that this agent loads");
+            return Err(Failure::blocked(Blocked::Address, words));
+        }
+        Ok(left)
+    }
+
     /// The addresses to try, in order, among `all` addresses of a name.
     pub fn choose(
         &self,
@@ -227,6 +272,27 @@ mod tests {
 
     fn addresses(texts: &[&str]) -> Rc<[SocketAddr]> {
         texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn with_targets_all_other_addresses_are_blocked_and_an_override_is_no_name() {
+        let target = |place, port| Target { place, port };
+        let only = Some(vec![
+            target(TargetPlace::Host(NamePattern::new("shop")), Some(80)),
+            target(TargetPlace::Network("10.0.0.0/8".parse().unwrap()), None),
+        ]);
+        let rules = HostRules { only, ..HostRules::default() };
+        let left = |host: &str, looked_up, texts: &[&str]| {
+            let found = rules.within_targets(host, looked_up, addresses(texts));
+            found.map(|found| found.len()).map_err(|failure| failure.blocked)
+        };
+        assert_eq!(left("Shop", true, &["1.1.1.1:80"]), Ok(1));
+        assert_eq!(left("other", true, &["10.1.1.1:9", "1.1.1.1:9"]), Ok(1));
+        for (host, looked_up, address) in
+            [("shop", true, "1.1.1.1:81"), ("shop", false, "1.1.1.1:80"), ("other", true, "1.1.1.1:80")]
+        {
+            assert_eq!(left(host, looked_up, &[address]), Err(Some(Blocked::Address)), "{host} {address}");
+        }
     }
 
     #[test]

@@ -77,7 +77,8 @@ async fn reach(
         Some(proxy) => (&*proxy.host, proxy.port),
         None => destination(settings, origin, connection_index),
     };
-    let addresses = if let Some(address) = settings.host_rules.address_for(host, port) {
+    let fixed = settings.host_rules.address_for(host, port);
+    let addresses = if let Some(address) = fixed {
         Rc::new([address])
     } else if let Some(known) = network.addresses.borrow().find(host, port) {
         known
@@ -89,6 +90,8 @@ async fn reach(
         begun = looked_up;
         found
     };
+    let addresses = settings.host_rules.within_targets(host, fixed.is_none(), addresses);
+    let addresses = addresses.map_err(|one| failed(one, &[]))?;
     let addresses =
         settings.host_rules.choose(addresses, connection_index).map_err(|one| failed(one, &[]))?;
     late.set(Fault::ConnectTimeout);

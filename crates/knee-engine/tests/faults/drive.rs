@@ -154,7 +154,8 @@ impl Drive {
         let (send_event, events) = mpsc::sync_channel(100_000);
         let (send_run, runs) = mpsc::channel();
         thread::spawn(move || {
-            let listeners = Listeners { journal: None, events: vec![send_event], observer: None };
+            let listeners =
+                Listeners { journal: None, events: vec![send_event], observer: None, metrics: None };
             // Fails if the watchdog has ended the test.
             let _ = send_run.send(run(head, &Arc::new(set), &http, &control, listeners));
         });

@@ -72,7 +72,7 @@ fn a_worker_that_never_answers_does_not_hold_up_the_end_of_an_aborted_run() {
         has_begun.recv().unwrap();
         control.abort();
     });
-    let listeners = Listeners { journal: None, events: vec![sender], observer: None };
+    let listeners = Listeners { journal: None, events: vec![sender], observer: None, metrics: None };
     let run = run(drive.head(), &load, &http, &drive.control, listeners).unwrap();
     assert_eq!(run.ending, Ending::Aborted);
     let warning = |event: Event| if let Event::Warning(text) = event { Some(text) } else { None };

@@ -202,7 +202,7 @@ pub fn collected(
     let (sender, events) = sync_channel(1);
     let journal = journal.map(|journal| Box::new(journal) as Box<dyn Journal>);
     let observer: Option<Box<dyn Observer>> = Some(Box::<Counting>::default());
-    let listeners = Listeners { journal, events: vec![sender], observer };
+    let listeners = Listeners { journal, events: vec![sender], observer, metrics: None };
     let endpoints = Arc::new(Registry::new(&head.plan.endpoints));
     let workers = usize::from(head.plan.workers);
     let mut collector = IntervalCollector::new(head.clone(), &control, listeners, workers, endpoints);

@@ -9,15 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use super::choice::{Unfit, Wanted};
 use crate::name::{AgentId, Incarnation, RunId};
-use crate::wire::{Action, Beat, Digest, Event, Info, Part, Refusal, Reply, StopLevel};
+use crate::wire::{Action, Beat, Digest, Event, Info, Part, Refusal, Reply, Said, StopLevel};
 
 /// What is to be done with which agents.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Name of the run.
     pub run: RunId,
-    /// The job, which is where agents can fetch it.
-    pub job: Digest,
     /// The agents.
     pub wanted: Wanted,
     /// The controller's own program: agents must have the same, unless `mixed`.
@@ -89,6 +87,8 @@ pub enum Input {
         /// The digest.
         digest: Digest,
     },
+    /// The job is where agents can fetch it; or there is none.
+    Job(Result<Digest, String>),
     /// A person wants the load to end.
     Stop(StopLevel),
     /// This controller has no connection: that nothing comes says nothing of the agents.
@@ -117,6 +117,8 @@ pub enum Output {
     Beat(Beat),
     /// The agents are chosen: keep this for a controller that takes over.
     Save(Vec<Engaged>),
+    /// Make the job, and put it where agents can fetch it; then [`Input::Job`].
+    MakeJob,
     /// The load begins: from now on it can be taken over.
     Begun,
     /// Append to the copy of an agent's record.
@@ -160,6 +162,13 @@ pub enum Notice {
         agent: AgentId,
         /// Why.
         why: String,
+    },
+    /// What the script of an agent said of the test.
+    Said {
+        /// The agent.
+        agent: AgentId,
+        /// What.
+        said: Said,
     },
     /// What an agent says of its part.
     Warning {
@@ -206,6 +215,9 @@ pub enum Failure {
         /// How wrong the offset can be.
         bound: Nanos,
     },
+    /// There is nothing to be made.
+    #[error("{0}")]
+    NoJob(String),
     /// It was stopped before the start.
     #[error("it was stopped before the start")]
     Stopped,

@@ -20,7 +20,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, BufR
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use super::{ANSWER, JOBS, Link, LinkError, monotonic, server, signature_of};
+use super::{ANSWER, JOB_MAX, JOBS, Link, LinkError, monotonic, server, signature_of};
 use crate::agent::{Agent, Identity, Input, Output};
 use crate::child::{FromChild, Task, ToChild};
 use crate::name::{AgentId, Incarnation, RunId};
@@ -33,8 +33,6 @@ use crate::wire::{Digest, Event, Part, Time, header, subject};
 const TICK: Duration = Duration::from_millis(100);
 /// An acknowledgement is waited for this long.
 const ACK: Duration = Duration::from_secs(5);
-/// Most bytes of a job.
-const JOB_MAX: u64 = 256 << 20;
 /// The folder of the runs, within that of the agent.
 const RUNS: &str = "runs";
 /// Folders of runs that are kept.
@@ -117,6 +115,8 @@ pub async fn serve(
         waiting: HashMap::new(),
         asked: 0,
         work: None,
+        targets: policy.targets.iter().map(ToString::to_string).collect(),
+        rate_max: policy.rate_max,
         say,
     };
     let mut machine = Agent::new(identity, policy, signers);
@@ -189,6 +189,9 @@ struct Hands {
     waiting: HashMap<u64, Subject>,
     asked: u64,
     work: Option<Work>,
+    /// Where scripts can send requests, and how many per second.
+    targets: Vec<String>,
+    rate_max: f64,
     say: fn(Notice),
 }
 
@@ -308,6 +311,8 @@ impl Hands {
             part,
             run: work.run.to_string(),
             agent,
+            targets: self.targets.clone(),
+            rate_max: self.rate_max,
         };
         write_line(&mut stdin, &task).await.map_err(words)?;
         work.child = Some((child, stdin));

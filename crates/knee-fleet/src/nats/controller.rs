@@ -64,11 +64,9 @@ pub struct Fleet {
 }
 
 /// A run of a fleet.
-pub struct Load<'r> {
+pub struct Load {
     /// What is to be done with which agents.
     pub request: Request,
-    /// The job.
-    pub job: &'r [u8],
     /// What a controller that takes over is to know of it.
     pub about: serde_json::Value,
 }
@@ -77,6 +75,9 @@ pub struct Load<'r> {
 pub trait Watcher {
     /// The agents are chosen: their records can be copied into this folder.
     fn engaged(&mut self, agents: &[Engaged], copies: &Copies);
+
+    /// The job, as soon as it is made; an error if there is none. Called again until there is an answer.
+    fn job(&mut self) -> Option<Result<Vec<u8>, String>>;
 
     /// The user should know this.
     fn notice(&mut self, notice: Notice);
@@ -155,11 +156,10 @@ impl Fleet {
     /// If there is no load, or NATS cannot be used at the start.
     pub async fn run(
         &self,
-        Load { request, job, about }: Load<'_>,
+        Load { request, about }: Load,
         folder: PathBuf,
         watcher: &mut dyn Watcher,
     ) -> Result<(Vec<Engaged>, Copies), RunError> {
-        self.put_job(&request.run, job).await?;
         stream_of(&self.context, &request.run).await?;
         let saved = Saved {
             run: request.run.clone(),
@@ -224,7 +224,7 @@ impl Fleet {
         }
     }
 
-    async fn put_job(&self, run: &RunId, job: &[u8]) -> Result<(), LinkError> {
+    async fn put_job(&self, run: &RunId, job: &[u8]) -> Result<Digest, LinkError> {
         let failed = server("the job");
         let config = object_store::Config {
             bucket: JOBS.to_owned(),
@@ -239,7 +239,7 @@ impl Fleet {
         };
         let mut bytes = job;
         jobs.put(run.as_str(), &mut bytes).await.map_err(|error| failed(error.to_string()))?;
-        Ok(())
+        Ok(Digest::of(job))
     }
 
     /// Keeps what another controller must know, unless another one has taken over since.
@@ -316,7 +316,14 @@ impl Fleet {
         let subscribed = self.client.subscribe(clock).await;
         let mut clock = subscribed.map_err(|error| server("a subject")(error.to_string()))?;
         let reading = tokio::spawn(read_stream(self.context.clone(), saved.run.clone(), inbox.clone()));
-        let mut desk = Desk { saved, folder, copies: Copies::default(), orders: JoinSet::new(), inbox };
+        let mut desk = Desk {
+            saved,
+            folder,
+            copies: Copies::default(),
+            orders: JoinSet::new(),
+            inbox,
+            job_wanted: false,
+        };
         let _reading = AbortOnDrop(reading);
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -347,6 +354,13 @@ impl Fleet {
                     level => Input::Stop(level),
                 },
             };
+            if desk.job_wanted
+                && let Some(job) = watcher.job()
+            {
+                desk.job_wanted = false;
+                let run = desk.saved.run.clone();
+                self.spawn_job(&mut desk.orders, &desk.inbox, run, job);
+            }
             outputs = controller.handle(monotonic(), input);
         }
     }
@@ -373,6 +387,7 @@ impl Fleet {
                 desk.saved.engaged = engaged;
                 self.save(desk.saved).await?;
             }
+            Output::MakeJob => desk.job_wanted = true,
             Output::Begun => {
                 desk.saved.begun = true;
                 self.spawn_begun(desk.saved);
@@ -421,6 +436,25 @@ impl Fleet {
         });
     }
 
+    /// Puts the job where agents can fetch it.
+    fn spawn_job(
+        &self,
+        tasks: &mut JoinSet<()>,
+        inbox: &UnboundedSender<Input>,
+        run: RunId,
+        job: Result<Vec<u8>, String>,
+    ) {
+        let (fleet, inbox) = (self.clone(), inbox.clone());
+        // Who ends the run waits for it or cuts it off, so that nothing stays behind.
+        tasks.spawn(async move {
+            let put = match job {
+                Ok(bytes) => fleet.put_job(&run, &bytes).await.map_err(|error| error.to_string()),
+                Err(why) => Err(why),
+            };
+            drop(inbox.send(Input::Job(put)));
+        });
+    }
+
     /// Says that the run can be taken over now, and removes its job. The start does not wait for that.
     fn spawn_begun(&self, saved: &Saved) {
         let (fleet, mut saved) = (self.clone(), saved.clone());
@@ -449,6 +483,8 @@ struct Desk<'r> {
     /// Orders on their way.
     orders: JoinSet<()>,
     inbox: UnboundedSender<Input>,
+    /// Whether the job is being made.
+    job_wanted: bool,
 }
 
 impl Desk<'_> {

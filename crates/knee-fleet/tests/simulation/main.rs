@@ -54,6 +54,33 @@ fn a_fleet_in_good_health_starts_together_and_every_record_arrives() {
 }
 
 #[test]
+fn a_script_that_ends_the_test_on_one_agent_ends_it_on_all() {
+    for seed in seeds() {
+        let mut world = World::new(seed, 3);
+        world.load = at(60);
+        world.ends_test = Some(1);
+        world.run();
+        check(&world);
+        let said = world.notices.iter().any(|notice| matches!(notice, Notice::Said { .. }));
+        assert!(said && world.finished.as_ref().unwrap().is_ok(), "seed {seed}: {:?}", world.notices);
+        let last = world.last_lines();
+        let (first, last) = (last.iter().min().unwrap(), last.iter().max().unwrap());
+        assert!(last.since(*first) < at(4), "seed {seed}: from {first} to {last}");
+    }
+}
+
+#[test]
+fn agents_without_a_job_are_free_again() {
+    for seed in seeds() {
+        let mut world = World::new(seed, 3);
+        world.no_job = true;
+        world.run();
+        assert!(matches!(world.finished, Some(Err(Failure::NoJob(_)))), "seed {seed}: {:?}", world.finished);
+        assert_eq!((world.busy(), world.last_lines().len()), (0, 0), "seed {seed}");
+    }
+}
+
+#[test]
 fn lost_repeated_and_late_messages_lose_no_record() {
     let mut begun = 0;
     for seed in seeds() {

@@ -16,7 +16,7 @@ use knee_fleet::offset::Exchange;
 use knee_fleet::policy::{Destination, Extent, Policy};
 use knee_fleet::signature::{Signed, Signer};
 use knee_fleet::wire::{
-    Action, Beat, Digest, Event as AgentEvent, Info, Order, Refusal, Reply, StopLevel, WIRE,
+    Action, Beat, Digest, Event as AgentEvent, Info, Order, Refusal, Reply, Said, StopLevel, Stopped, WIRE,
 };
 
 /// No world lasts longer.
@@ -54,6 +54,7 @@ enum Step {
     TickAgent(usize),
     TickController(usize),
     Line(usize),
+    JobMade(usize),
     ChildReady(usize),
     ChildStarted(usize, Nanos),
     AskTime(usize),
@@ -149,6 +150,10 @@ struct SimController {
 
 /// A simulated fleet. Set its fields before it runs.
 pub struct World {
+    /// The agent whose script ends the test after a second.
+    pub ends_test: Option<usize>,
+    /// Whether there is no job: `setup` failed.
+    pub no_job: bool,
     /// What everything random is made of.
     pub seed: u64,
     /// Share of messages that are lost, or come twice.
@@ -236,7 +241,19 @@ impl World {
             pending: HashMap::new(),
             saved: Vec::new(),
             starts: BTreeMap::new(),
+            ends_test: None,
+            no_job: false,
         }
+    }
+
+    /// When each agent that began sent its last line.
+    pub fn last_lines(&self) -> Vec<Nanos> {
+        self.agents.iter().filter_map(|agent| agent.ended).collect()
+    }
+
+    /// How many agents work for a run.
+    pub fn busy(&self) -> usize {
+        self.agents.iter().filter(|agent| agent.machine.run().is_some()).count()
     }
 
     fn add_agent(&mut self, name: &str) {
@@ -390,7 +407,6 @@ impl World {
     fn request(&self) -> Request {
         Request {
             run: self.run.clone(),
-            job: Digest("job".to_owned()),
             wanted: self.wanted.clone(),
             build: Build::default(),
             mixed: false,
@@ -433,6 +449,11 @@ impl World {
             Step::TickAgent(agent) => self.tick_agent(agent),
             Step::TickController(controller) => self.tick_controller(controller),
             Step::Line(agent) => self.line(agent),
+            Step::JobMade(controller) => {
+                let none = || Err("setup() threw".to_owned());
+                let job = if self.no_job { none() } else { Ok(Digest("job".to_owned())) };
+                self.controller_input(controller, Input::Job(job));
+            }
             Step::ChildReady(agent) => self.agent_input(agent, AgentInput::Child(FromChild::Ready)),
             Step::ChildStarted(agent, start) => self.child_started(agent, start),
             Step::AskTime(agent) => {
@@ -553,6 +574,7 @@ impl World {
                     addresses: vec!["10.0.0.1".parse().unwrap()],
                 };
                 let extent = Extent {
+                    scripted: false,
                     destinations: vec![destination],
                     rate: 1.0,
                     users: 1,
@@ -629,15 +651,19 @@ impl World {
         if !one.alive || !one.running {
             return;
         }
-        let over = self.now.since(one.started.unwrap_or_default()) >= self.load;
-        if over || one.stop > StopLevel::None {
+        let elapsed = self.now.since(one.started.unwrap_or_default());
+        let (over, ends) =
+            (elapsed >= self.load, self.ends_test == Some(agent) && elapsed >= Nanos::from_secs(1));
+        if over || ends || one.stop > StopLevel::None {
             if !one.disk_full {
                 one.journal.extend(b"tail\n");
             }
             one.running = false;
             let length = one.journal.len() as u64;
             self.agent_input(agent, AgentInput::Journal(length));
-            return self.agent_input(agent, AgentInput::Child(FromChild::Ended { warning: None }));
+            let stopped = ends.then(|| Stopped::Asked("enough".to_owned()));
+            let said = Said { stopped, failed: false };
+            return self.agent_input(agent, AgentInput::Child(FromChild::Ended { warning: None, said }));
         }
         one.lines += 1;
         one.ended = Some(self.now);
@@ -772,6 +798,10 @@ impl World {
                 Output::Seal(agent) => {
                     let digest = Digest::of(&self.controllers[index].copies[agent.as_str()]);
                     self.controller_input(index, Input::Sealed { agent, digest });
+                }
+                Output::MakeJob => {
+                    // Setting a test up takes its time.
+                    self.at(self.now + Nanos::from_millis(700), Step::JobMade(index));
                 }
                 Output::Close(_) | Output::Begun => {}
                 Output::Tell(notice) => {

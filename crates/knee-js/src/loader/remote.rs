@@ -2,6 +2,7 @@
 //!
 //! Does not speak HTTP; the program provides a [`Fetch`]. Only `https` comes here; see [`super::specifier`].
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -50,6 +51,8 @@ pub struct Remote {
     /// Where the hashes are; `None` keeps them only for this process.
     lock_path: Option<PathBuf>,
     lock: Mutex<Option<Lock>>,
+    /// What was imported.
+    sources: Mutex<BTreeMap<String, Arc<[u8]>>>,
 }
 
 impl Remote {
@@ -57,18 +60,34 @@ impl Remote {
     pub fn new(settings: RemoteSettings, folder: &Path) -> Self {
         let cache = settings.cache.as_ref().map(|folder| Cache::in_folder(folder));
         let lock_path = lock_path(settings.cache.as_deref(), folder);
-        Self { settings, cache, lock_path, lock: Mutex::default() }
+        Self { settings, cache, lock_path, lock: Mutex::default(), sources: Mutex::default() }
     }
 
     /// The source of the module behind a URL.
     pub fn source(&self, name: &str) -> Result<Arc<[u8]>, Trouble> {
         let url = Url::parse(name).map_err(|error| Trouble::new(format!("{name}: {error}"), ""))?;
+        let source = self.found(name, &url)?;
+        self.imported().insert(url.into(), source.clone());
+        Ok(source)
+    }
+
+    /// The sources of all modules that were imported, by address.
+    pub fn sources(&self) -> BTreeMap<String, Arc<[u8]>> {
+        self.imported().clone()
+    }
+
+    fn imported(&self) -> MutexGuard<'_, BTreeMap<String, Arc<[u8]>>> {
+        // The map is whole at every moment.
+        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn found(&self, name: &str, url: &Url) -> Result<Arc<[u8]>, Trouble> {
         let expected = self.lock()?.hash(name).filter(|_| !self.settings.reload);
         if let Some(bytes) = self.cached(name, expected) {
             self.lock()?.add(name, Hash::of(&bytes));
             return Ok(bytes.into());
         }
-        let bytes = self.fetch(&url)?;
+        let bytes = self.fetch(url)?;
         let found = Hash::of(&bytes);
         if let Some(expected) = expected.filter(|expected| *expected != found) {
             return Err(self.changed(name, expected, found));

@@ -87,7 +87,7 @@ fn remote(url: Url, specifier: &str) -> Result<String, Trouble> {
 
 /// The path without `.` and `..`. As in k6, links are not followed: `./x.js` in a file that was reached by a
 /// link is beside the link.
-fn tidy(path: &Path) -> PathBuf {
+pub fn tidy(path: &Path) -> PathBuf {
     let mut tidied = PathBuf::new();
     for component in path.components() {
         match component {

@@ -7,12 +7,13 @@
 //! Modules have other rules than data: `import` runs a file without revealing its text, and suites import from folders
 //! above them. A file with the extension of a script can be imported from anywhere.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::bundle::{Bundle, Content, SCRIPTS, is_script};
 use crate::loader::specifier;
 use crate::loader::trouble::Trouble;
 
@@ -20,8 +21,6 @@ use crate::loader::trouble::Trouble;
 const FILE_MAX: u64 = 4 << 30;
 /// Largest script; limits endless input.
 const SCRIPT_MAX: u64 = 64 << 20;
-/// Endings of files that can be imported from anywhere.
-const SCRIPTS: &[&str] = &["js", "mjs", "cjs", "ts", "mts", "cts"];
 /// The name of a script that is no file, as in k6.
 const STANDARD_INPUT: &str = "-";
 
@@ -44,6 +43,8 @@ pub enum Script {
         /// Base of `open()`, and folder of the lock.
         folder: PathBuf,
     },
+    /// A script that was loaded on another machine, with everything that it read there. No file of this one is read.
+    Bundle(Bundle),
 }
 
 impl From<&Path> for Script {
@@ -89,15 +90,24 @@ pub struct Files {
     by_file: Option<fn(&Path) -> Option<PathBuf>>,
     sealed: AtomicBool,
     known: Mutex<HashMap<PathBuf, Arc<[u8]>>>,
+    /// The paths that the script had for the files that it read, and theirs.
+    asked: Mutex<BTreeMap<PathBuf, PathBuf>>,
+    /// Whether files are those of a bundle.
+    bundled: bool,
 }
 
 impl Files {
     /// The script itself, and what is within `reach`.
     pub fn new(script: Script, reach: &Reach) -> io::Result<Self> {
+        let script = match script {
+            Script::Bundle(bundle) => return Ok(Self::of_bundle(bundle)),
+            script => script,
+        };
         let (script, source) = match script {
             Script::File(path) => (std::path::absolute(path)?, None),
             Script::Text { folder, source } => (folder.canonicalize()?.join(STANDARD_INPUT), Some(source)),
             Script::Url { folder, .. } => (folder.canonicalize()?.join(STANDARD_INPUT), Some(Vec::new())),
+            Script::Bundle(bundle) => (bundle.script, None),
         };
         let folder = script.parent().unwrap_or_else(|| Path::new("/")).canonicalize()?;
         let within = reach.root.iter().chain(&reach.also).map(|path| path.canonicalize());
@@ -115,11 +125,43 @@ impl Files {
         }
         let known = Mutex::new(known);
         let (roots, by_file) = (Mutex::new(roots), reach.by_file);
-        let files = Self { script, folder, roots, by_file, sealed: AtomicBool::new(false), known };
+        let asked = Mutex::new(BTreeMap::from([(specifier::tidy(&script), script.clone())]));
+        let sealed = AtomicBool::new(false);
+        let files = Self { script, folder, roots, by_file, sealed, known, asked, bundled: false };
         if let Ok(real) = files.script.canonicalize() {
             files.open_up(&real);
         }
         Ok(files)
+    }
+
+    fn of_bundle(bundle: Bundle) -> Self {
+        let known = bundle.files.into_iter().map(|(path, Content(bytes))| (path, bytes)).collect();
+        Self {
+            script: bundle.script,
+            folder: bundle.folder,
+            roots: Mutex::default(),
+            by_file: None,
+            sealed: AtomicBool::new(false),
+            known: Mutex::new(known),
+            asked: Mutex::default(),
+            bundled: true,
+        }
+    }
+
+    /// The script and every file that it read, by the paths that it has for them.
+    pub(super) fn bundle(&self) -> Bundle {
+        // Both maps are whole at every moment.
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known();
+        let file =
+            |(path, real): (&PathBuf, &PathBuf)| Some((path.clone(), Content(known.get(real)?.clone())));
+        Bundle {
+            script: specifier::tidy(&self.script),
+            address: None,
+            folder: self.folder.clone(),
+            files: asked.iter().filter_map(file).collect(),
+            modules: BTreeMap::new(),
+        }
     }
 
     /// The module name of the script itself.
@@ -151,12 +193,14 @@ impl Files {
             return Ok(known);
         }
         let name = path.display();
-        if path.is_dir() {
+        if !self.bundled && path.is_dir() {
             let hint = format!("import a file in this folder, such as {name}/index.js");
             return Err(Trouble::new(format!("{name} is a folder and cannot be imported"), hint));
         }
         let read = self.read_if(path, |real| self.is_below(real) || is_script(real));
-        if let Ok((real, _)) = &read {
+        if let Ok((real, _)) = &read
+            && !self.bundled
+        {
             self.open_up(real);
         }
         read.map(|(_, bytes)| bytes).map_err(|error| match error {
@@ -193,12 +237,24 @@ impl Files {
     ) -> Result<(PathBuf, Arc<[u8]>), FileError> {
         let shown = || path.display().to_string();
         let refused = |error| FileError::Io(shown(), error);
+        if self.bundled {
+            let path = specifier::tidy(path);
+            let found = self.known().get(&path).cloned();
+            return found.map(|bytes| (path, bytes)).ok_or_else(|| {
+                refused(io::Error::new(
+                    io::ErrorKind::NotFound,
+                    "the machine that sent the script did not read it",
+                ))
+            });
+        }
         let real = path.canonicalize().map_err(refused)?;
         if !allowed(&real) {
             return Err(FileError::Outside(shown()));
         }
-        if let Some(known) = self.known().get(&real) {
-            return Ok((real, known.clone()));
+        let known = self.known().get(&real).cloned();
+        if let Some(known) = known {
+            self.note(path, &real);
+            return Ok((real, known));
         }
         if self.is_sealed() {
             return Err(FileError::Late(shown()));
@@ -212,7 +268,13 @@ impl Files {
         }
         let bytes: Arc<[u8]> = std::fs::read(&real).map_err(refused)?.into();
         self.known().insert(real.clone(), bytes.clone());
+        self.note(path, &real);
         Ok((real, bytes))
+    }
+
+    fn note(&self, path: &Path, real: &Path) {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.insert(specifier::tidy(path), real.to_owned());
     }
 
     /// From now on, only what was read before can be read.
@@ -237,10 +299,6 @@ pub fn bounded(from: impl io::Read) -> io::Result<Vec<u8>> {
     from.take(SCRIPT_MAX + 1).read_to_end(&mut source)?;
     let fits = source.len() as u64 <= SCRIPT_MAX;
     fits.then_some(source).ok_or_else(|| io::Error::other("it is larger than 64 MiB"))
-}
-
-fn is_script(path: &Path) -> bool {
-    path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| SCRIPTS.contains(&ending))
 }
 
 /// Hint for a missing file.

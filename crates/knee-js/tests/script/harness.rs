@@ -203,7 +203,7 @@ fn load(session: &Session) -> Outcome {
         tls: None,
         http2: None,
     };
-    let listeners = Listeners { journal: None, events: Vec::new(), observer: None };
+    let listeners = Listeners { journal: None, events: Vec::new(), observer: None, metrics: None };
     let run = run::run(head(scenarios), &load, &way, &control, listeners).unwrap();
     let total = total.meter();
     let crossed = crossed(&options, &total, &session.program.metrics.catalog());

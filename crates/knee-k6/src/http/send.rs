@@ -101,7 +101,7 @@ impl RequestSender {
         Window { mut begun, limit, cut }: Window,
     ) -> (Box<Answer>, Option<Hop>) {
         if let Some(pace) = &self.pace {
-            let place = pace.take(begun).min(limit);
+            let place = pace.take(begun, limit).min(limit);
             if place > begun {
                 self.timer.sleep_until(place).await;
                 begun = self.network.clock.now();

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::key::Key;
-use super::kind::{Contains, Kind};
+use super::{Contains, Kind};
 
 /// A metric's place in the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

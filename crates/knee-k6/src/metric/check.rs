@@ -112,7 +112,7 @@ impl Groups {
         self.count(group, name, u64::from(is_pass), u64::from(!is_pass), at);
     }
 
-    fn count(&mut self, group: GroupId, name: &str, passes: u64, fails: u64, at: u64) {
+    pub(super) fn count(&mut self, group: GroupId, name: &str, passes: u64, fails: u64, at: u64) {
         let is_full = self.named >= CHECKS_MAX || self.bytes + name.len() > NAMES_MAX;
         let group = &mut self.nodes[group.0];
         let index = match group.by_name.get(name) {
@@ -147,6 +147,25 @@ impl Groups {
                 self.count(places[index], &check.name, check.passes, check.fails, check.first);
             }
         }
+    }
+
+    /// Every group, a parent before its children.
+    pub fn all(&self) -> impl Iterator<Item = &Group> {
+        self.nodes.iter()
+    }
+
+    /// The group at `path`, with every group around it; made if it is new.
+    pub fn descend(&mut self, path: &str, at: u64) -> GroupId {
+        if let Some(id) = self.find(path) {
+            return id;
+        }
+        let names = path.split(SEPARATOR).skip(1);
+        names.fold(Self::ROOT, |parent, name| self.enter(parent, name, at))
+    }
+
+    /// Groups and checks that were not counted apart.
+    pub(super) const fn lost(&self) -> u64 {
+        self.nested + self.lumped
     }
 
     /// One group.

@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::Kind;
+use super::Sink;
 use super::catalog::{Catalog, Metric, MetricId};
-use super::check::{GroupId, Groups, SEPARATOR};
+use super::check::Groups;
 use super::key::Key;
-use super::kind::Kind;
-use super::sink::Sink;
 use super::tag::Tags;
 
 /// Sinks of one part of a run: a scenario, or a group in one.
@@ -18,22 +18,22 @@ pub type Section = Vec<Option<Sink>>;
 /// The measurements of one worker.
 #[derive(Clone, Debug)]
 pub struct Meter {
-    catalog: Arc<Catalog>,
+    pub(super) catalog: Arc<Catalog>,
     /// By metric.
-    slots: Vec<Slot>,
+    pub(super) slots: Vec<Slot>,
     /// Groups and checks of the whole run.
-    groups: Groups,
+    pub(super) groups: Groups,
     /// The same by scenario, and sinks by scenario and group; only with the full summary.
-    parts: Option<BTreeMap<String, Part>>,
+    pub(super) parts: Option<BTreeMap<String, Part>>,
 }
 
 /// The samples of one metric, together in memory: a request adds to ten of them.
 #[derive(Clone, Debug)]
-struct Slot {
+pub(super) struct Slot {
     kind: Kind,
     /// `None` while the metric has no sample, because only metrics with samples are shown.
-    sink: Option<Sink>,
-    submetrics: Vec<Sink>,
+    pub(super) sink: Option<Sink>,
+    pub(super) submetrics: Vec<Sink>,
 }
 
 impl Slot {
@@ -99,19 +99,19 @@ impl Meter {
 
     /// Enters the group at `place.group`, so that it is listed even if nothing happens in it.
     pub fn enter(&mut self, place: &Place<'_>) {
-        descend(&mut self.groups, place);
+        self.groups.descend(place.group, place.at);
         if let Some(parts) = &mut self.parts {
-            descend(&mut part(parts, place.scenario).groups, place);
+            part(parts, place.scenario).groups.descend(place.group, place.at);
         }
     }
 
     /// Counts one check. The sample of the metric `checks` is added apart from this.
     pub fn check(&mut self, name: &str, passed: bool, place: &Place<'_>) {
-        let group = descend(&mut self.groups, place);
+        let group = self.groups.descend(place.group, place.at);
         self.groups.check(group, name, passed, place.at);
         if let Some(parts) = &mut self.parts {
             let groups = &mut part(parts, place.scenario).groups;
-            let group = descend(groups, place);
+            let group = groups.descend(place.group, place.at);
             groups.check(group, name, passed, place.at);
         }
     }
@@ -140,7 +140,7 @@ impl Meter {
     }
 
     /// Has room for the metrics of a catalogue that has grown.
-    fn adopt(&mut self, catalog: &Arc<Catalog>) {
+    pub(super) fn adopt(&mut self, catalog: &Arc<Catalog>) {
         self.catalog = catalog.clone();
         for (id, metric) in catalog.metrics() {
             match self.slots.get_mut(id.0) {
@@ -193,7 +193,7 @@ impl Part {
     }
 }
 
-fn part<'a>(parts: &'a mut BTreeMap<String, Part>, scenario: &str) -> &'a mut Part {
+pub(super) fn part<'a>(parts: &'a mut BTreeMap<String, Part>, scenario: &str) -> &'a mut Part {
     if !parts.contains_key(scenario) {
         parts.insert(scenario.to_owned(), Part::default());
     }
@@ -202,20 +202,11 @@ fn part<'a>(parts: &'a mut BTreeMap<String, Part>, scenario: &str) -> &'a mut Pa
     parts.get_mut(scenario).expect("inserted above")
 }
 
-/// The group at `place.group`, with every group around it.
-fn descend(groups: &mut Groups, place: &Place<'_>) -> GroupId {
-    if let Some(id) = groups.find(place.group) {
-        return id;
-    }
-    let names = place.group.split(SEPARATOR).skip(1);
-    names.fold(Groups::ROOT, |parent, name| groups.enter(parent, name, place.at))
-}
-
 fn merge_sections(own: &mut Section, other: &Section) {
     own.iter_mut().zip(other).for_each(|(own, other)| merge_sink(own, other.as_ref()));
 }
 
-fn merge_sink(own: &mut Option<Sink>, other: Option<&Sink>) {
+pub(super) fn merge_sink(own: &mut Option<Sink>, other: Option<&Sink>) {
     match (own, other) {
         (Some(own), Some(other)) => own.merge(other),
         (own @ None, Some(other)) => *own = Some(other.clone()),

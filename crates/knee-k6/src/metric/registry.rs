@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::catalog::{Catalog, DeclareError, MetricId};
 use super::key::Key;
-use super::kind::{Contains, Kind};
+use super::{Contains, Kind};
 
 /// A catalogue that several threads add to.
 #[derive(Debug, Default)]

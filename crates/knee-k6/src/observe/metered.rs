@@ -3,7 +3,9 @@
 //! One per worker; their meters are merged when the run is over. Does not print.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use knee_core::metric::Metrics;
 use knee_core::unit::Nanos;
 
 use super::system_tags::SystemTags;
@@ -11,7 +13,7 @@ use super::tags::{OfCheck, OfRequest, Plain};
 use super::{Context, Exchange, Observer};
 use crate::http::answer::Timings;
 use crate::metric::meter::Place;
-use crate::metric::{BuiltIn, Catalog, Meter, MetricId, Sink, Tags};
+use crate::metric::{BuiltIn, Catalog, Meter, MetricId, Registry, Sink, Tags};
 
 /// The sum of the meters of all workers. Clones share it.
 #[derive(Clone)]
@@ -22,6 +24,8 @@ pub struct Total {
 struct Sum {
     /// Measurements of finished workers, and samples that belong to no worker.
     meter: Meter,
+    /// The part of it that [`Total::take_news`] has not returned.
+    news: Meter,
     /// The meters of workers that are at work.
     live: Vec<Arc<Mutex<Meter>>>,
 }
@@ -29,7 +33,8 @@ struct Sum {
 impl Total {
     /// An empty total.
     pub fn new(catalog: &Arc<Catalog>, by_part: bool) -> Self {
-        let sum = Sum { meter: Meter::new(catalog.clone(), by_part), live: Vec::new() };
+        let empty = Meter::new(catalog.clone(), by_part);
+        let sum = Sum { meter: empty.clone(), news: empty, live: Vec::new() };
         Self { inner: Arc::new((Mutex::new(sum), Condvar::new())) }
     }
 
@@ -39,6 +44,44 @@ impl Total {
         let sum =
             self.inner.1.wait_while(lock(&self.inner.0), at_work).unwrap_or_else(PoisonError::into_inner);
         sum.meter.clone()
+    }
+
+    /// What was measured since the last call; it stays in the sum. Holds up each worker for as long as exchanging its meter
+    /// takes.
+    pub fn take_news(&self) -> Meter {
+        let mut sum = lock(&self.inner.0);
+        let by_part = sum.meter.parts().is_some();
+        let empty = Meter::new(sum.meter.catalog().clone(), by_part);
+        let mut news = std::mem::replace(&mut sum.news, empty);
+        for live in sum.live.clone() {
+            let mut live = lock(&live);
+            let empty = Meter::new(live.catalog().clone(), by_part);
+            let taken = std::mem::replace(&mut *live, empty);
+            drop(live);
+            sum.meter.merge(&taken);
+            news.merge(&taken);
+        }
+        news
+    }
+
+    /// Waits until no worker is at work, at most for `patience`.
+    pub fn settle(&self, patience: Duration) {
+        let at_work = |sum: &mut Sum| !sum.live.is_empty();
+        // Who has not ended by then is hung, and what it measures is in no record.
+        drop(self.inner.1.wait_timeout_while(lock(&self.inner.0), patience, at_work));
+    }
+
+    /// Forgets everything that was measured.
+    pub fn clear(&self) {
+        let mut sum = lock(&self.inner.0);
+        let (catalog, by_part) = (sum.meter.catalog().clone(), sum.meter.parts().is_some());
+        sum.meter = Meter::new(catalog, by_part);
+        sum.news = sum.meter.clone();
+    }
+
+    /// Adds what was measured elsewhere. Metrics that only the other side knows are declared here.
+    pub fn absorb(&self, metrics: &Metrics, registry: &Registry) {
+        lock(&self.inner.0).meter.absorb(metrics, registry);
     }
 
     /// What the metric or sub-metric called `name` has seen so far; `None` without a sample. Holds up
@@ -51,6 +94,12 @@ impl Total {
             all.merge(&sink);
             all
         })
+    }
+
+    /// Takes a sample for [`Total::take_news`] alone: the number of VUs at the end of an interval.
+    pub fn add_news(&self, metric: BuiltIn, value: f64, at: Nanos) {
+        let place = Place { scenario: "", group: "", at: at.as_nanos() };
+        lock(&self.inner.0).news.add(metric.id(), value, &place, &());
     }
 
     /// Takes a sample that belongs to no worker: the number of VUs.
@@ -104,7 +153,10 @@ impl Drop for Metered {
     fn drop(&mut self) {
         let mut sum = lock(&self.total.inner.0);
         sum.live.retain(|meter| !Arc::ptr_eq(meter, &self.meter));
-        sum.meter.merge(&self.meter());
+        let own = self.meter();
+        sum.meter.merge(&own);
+        sum.news.merge(&own);
+        drop(own);
         self.total.inner.1.notify_all();
     }
 }

@@ -71,6 +71,12 @@ macro_rules! layer {
                 Ok(true)
             }
 
+            /// The variables that set options.
+            pub fn variables() -> Vec<&'static str> {
+                let all: &[Option<&'static str>] = &[$($variable),*];
+                all.iter().copied().flatten().collect()
+            }
+
             /// The options that variables set. `lookup` knows the environment.
             pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
                 let mut layer = Self::default();

@@ -62,7 +62,10 @@ fn metric(summary: &Summary, entry: &Entry<'_>) -> Value {
 pub(super) fn values(summary: &Summary, entry: &Entry<'_>) -> Map<String, Value> {
     let pairs: Vec<(&str, Value)> = match &entry.sink {
         Sink::Counter(counter) => {
-            vec![("count", number(counter.sum())), ("rate", number(counter.per_second(summary.elapsed)))]
+            vec![
+                ("count", number(counter.sum())),
+                ("rate", number(counter.per_second(summary.elapsed.as_secs_f64()))),
+            ]
         }
         Sink::Gauge(gauge) => {
             vec![("value", number(gauge.value())), ("min", number(gauge.min())), ("max", number(gauge.max()))]

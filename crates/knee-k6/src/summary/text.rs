@@ -178,7 +178,7 @@ impl Writer<'_> {
         let show = |value: f64| number::value(value, entry.metric.contains, self.unit);
         match &entry.sink {
             Sink::Counter(counter) => {
-                let rate = counter.per_second(self.summary.elapsed);
+                let rate = counter.per_second(self.summary.elapsed.as_secs_f64());
                 Row::Figures(show(counter.sum()), vec![format!("{}/s", show(rate))])
             }
             Sink::Gauge(gauge) => Row::Figures(

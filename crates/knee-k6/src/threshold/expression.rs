@@ -65,7 +65,7 @@ impl Aggregation {
     pub fn of(self, sink: &Sink, elapsed: SignedDuration) -> f64 {
         match (self, sink) {
             (Self::Count, Sink::Counter(counter)) => counter.sum(),
-            (Self::Rate, Sink::Counter(counter)) => counter.per_second(elapsed),
+            (Self::Rate, Sink::Counter(counter)) => counter.per_second(elapsed.as_secs_f64()),
             (Self::Value, Sink::Gauge(gauge)) => gauge.value(),
             (Self::Rate, Sink::Rate(rate)) => rate.share(),
             (Self::Avg, Sink::Trend(trend)) => trend.avg(),

@@ -7,6 +7,8 @@ mod diagnostics;
 
 mod interval;
 
+mod metric;
+
 mod observations;
 
 mod part;
@@ -32,6 +34,7 @@ use crate::view::time_summary::TimeSummary;
 
 use diagnostics::Diagnostics;
 use interval::Series;
+use metric::{Checked, Metric};
 use observations::Observed;
 use part::Part;
 use warning::Warning;
@@ -87,6 +90,11 @@ pub struct Document<'v> {
     parts: Vec<Part<'v>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     http2_streams: Option<u32>,
+    /// What scripts counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    checks: Vec<Checked<'v>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    metrics: Vec<Metric<'v>>,
     series: Series<'v>,
     #[serde(skip_serializing_if = "Option::is_none")]
     observations: Option<Observed<'v>>,
@@ -136,6 +144,8 @@ impl<'v> Document<'v> {
             fleet: view.head.fleet.as_ref(),
             parts: view.contributions.iter().map(Part::of).collect(),
             http2_streams: view.head.http2_streams,
+            checks: Checked::all(&view.metrics),
+            metrics: Metric::all(&view.metrics),
             series: Series(&view.series),
             observations: (!view.observations.sources.is_empty()).then_some(Observed(&view.observations)),
         }

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use knee_k6::read::Read;
+use serde::{Deserialize, Serialize};
 
+use super::fleet::FleetFlags;
 use super::observe::ObserveFlags;
 use super::web::WebFlags;
 use super::{Format, HelpFlag};
@@ -40,6 +42,9 @@ pub struct RunArgs {
     /// The live page.
     #[command(flatten)]
     pub web: WebFlags,
+    /// Which machines make the load.
+    #[command(flatten)]
+    pub fleet: FleetFlags,
     /// k6 flags that knee does not support.
     #[command(flatten)]
     pub foreign: RunForeignFlags,
@@ -55,7 +60,7 @@ impl RunArgs {
 }
 
 /// How much load, and when. Any of the first four replaces the script's scenarios.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 #[command(next_help_heading = "Load")]
 pub struct RunLoadFlags {
     /// Virtual users (VUs)
@@ -118,7 +123,7 @@ pub struct RunScriptFlags {
 }
 
 /// How requests are made.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 #[command(next_help_heading = "HTTP")]
 pub struct RunHttpFlags {
     /// Redirects to follow [default: 10]

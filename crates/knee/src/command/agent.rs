@@ -7,7 +7,6 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use knee_core::record::AgentOf;
 use knee_engine::host;
 use knee_fleet::agent::Identity;
 use knee_fleet::name::Incarnation;
@@ -19,10 +18,10 @@ use super::build;
 use super::failed::{Failed, failed, refused};
 use crate::args::AgentArgs;
 use crate::exit::Exit;
-use crate::fleet::job::{Job, extent};
+use crate::fleet::job::Work;
 use crate::fleet::part;
 use crate::problem::{Problem, on_one_line};
-use crate::settings::{Surroundings, fleet as settings};
+use crate::settings::fleet as settings;
 use crate::stderr::say;
 
 /// Runs the command.
@@ -93,10 +92,7 @@ struct ThisProgram;
 
 impl Program for ThisProgram {
     fn extent(&self, job: &[u8], part: &Part) -> Result<Extent, String> {
-        let agent = AgentOf { name: String::new(), run: String::new() };
-        let load = Job::read(job)
-            .and_then(|job| job.part(part, agent, std::path::PathBuf::new(), &Surroundings::read()));
-        load.map(|load| extent(&load)).map_err(|problem| problem.what)
+        Work::read(job).and_then(|work| work.extent(part)).map_err(|problem| problem.what)
     }
 
     fn command(&self) -> io::Result<Command> {

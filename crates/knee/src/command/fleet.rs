@@ -191,7 +191,7 @@ fn take_over(args: &FleetArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         }
     };
     let place = Place { record, progress: Progress::Lines, unit: None };
-    let Done { run, path } = resume(&choice, saved, &about, place, &control, narrate)?;
+    let Done { run, path, .. } = resume(&choice, saved, place, &control, narrate)?;
     let surroundings = Surroundings::read();
     let color = surroundings.stdout_terminal && !surroundings.no_color;
     print(&render(&run, Format::Text, color, None))?;

@@ -25,7 +25,6 @@ use knee_engine::http::tls;
 use knee_engine::journal::FileJournal;
 use knee_engine::requests::RequestSet;
 use knee_engine::run::{self, HttpConfig, Listeners};
-use knee_fleet::wire::Digest;
 
 use self::pushes::Pushes;
 
@@ -36,6 +35,7 @@ use super::{INCOMPLETE, INCOMPLETE_TRIAL, build, render, why_invalid};
 use crate::args::{Format, LoadArgs};
 use crate::exit::Exit;
 use crate::fleet;
+use crate::fleet::job::{UrlJob, Work};
 use crate::fleet::run::{About, Done, Place};
 use crate::live::{self, Live};
 use crate::other_load::{self, Presence};
@@ -191,9 +191,16 @@ fn take_of_fleet(
         }
     };
     let name = name(load);
-    let about = About { title: load.title.clone(), job: Digest(String::new()), started, name };
+    let about = About { title: load.title.clone(), started, name };
     let place = Place { record, progress: load.output.progress, unit: load.output.time_unit };
-    let Done { run, path } = fleet::run::take(load, choice, about, place, control, narrate)?;
+    let bytes = UrlJob::of(load).map(|job| Work::Url(Box::new(job))).and_then(Work::to_bytes);
+    let mut bytes = Some(bytes.map_err(refused)?);
+    let made = fleet::run::Load {
+        lasts: load.plan.duration().map(|lasts| lasts.saturating_add(load.plan.grace)),
+        job: Box::new(move || bytes.take().map(Ok)),
+        listener: None,
+    };
+    let Done { run, path, .. } = fleet::run::take(made, choice, &about, place, control, narrate)?;
     Ok(Taken { run, record: path.map(Record::merged) })
 }
 
@@ -263,7 +270,7 @@ fn measure(
     let journal = journal.map(|journal| Box::new(journal) as Box<_>);
     let (pushes, listener) = Pushes::start(load, narrate)?.unzip();
     let events = std::iter::once(sender).chain(listener).collect();
-    let listeners = Listeners { journal, events, observer };
+    let listeners = Listeners { journal, events, observer, metrics: None };
     let run = run::run(head, &requests, way, control, listeners);
     if let Some(warning) = pushes.and_then(Pushes::finish) {
         narrate(&format!("warning: {warning}"));

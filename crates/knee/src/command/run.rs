@@ -9,13 +9,17 @@ use crate::exit::Exit;
 use crate::other_load::Presence;
 use crate::problem::on_one_line;
 use crate::settings::Surroundings as Terminal;
+use crate::settings::fleet as fleets;
 use crate::settings::proxy;
 use crate::settings::script::asked;
 
+mod counted;
 mod course;
 mod ending;
+mod fleet;
 mod job;
 mod log;
+pub mod part;
 mod source;
 pub(super) mod steps;
 mod watch;
@@ -47,7 +51,10 @@ pub fn run(args: &RunArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         job.introduce(narrate);
     }
     let presence = Presence::announce(narrate);
-    let course = job.course(narrate)?;
+    let course = match fleets::choice(&args.fleet).map_err(refused)? {
+        Some(choice) => job.course_of_fleet(&choice, narrate)?,
+        None => job.course(narrate)?,
+    };
     drop(presence);
     ending::end(&job, &course, narrate)
 }

@@ -14,11 +14,12 @@ use knee_core::record::AgentOf;
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_fleet::child::{FromChild, Task, ToChild};
-use knee_fleet::wire::StopLevel;
+use knee_fleet::wire::{Said, StopLevel};
 
-use super::job::Job;
+use super::job::Work;
 use super::start::TimedGate;
 use crate::command::load;
+use crate::command::run::part as script;
 use crate::exit::Exit;
 use crate::problem::Problem;
 use crate::settings::Surroundings;
@@ -37,8 +38,8 @@ pub fn is_asked(words: &[String]) -> bool {
 /// Makes the part that the agent wants.
 pub fn run() -> Exit {
     match made() {
-        Ok(warning) => {
-            say(&FromChild::Ended { warning });
+        Ok(Made { warning, said }) => {
+            say(&FromChild::Ended { warning, said });
             Exit::Ok
         }
         Err(problem) => {
@@ -57,7 +58,13 @@ fn say(event: &FromChild) {
     }
 }
 
-fn made() -> Result<Option<String>, Problem> {
+/// A part that was made.
+struct Made {
+    warning: Option<String>,
+    said: Said,
+}
+
+fn made() -> Result<Made, Problem> {
     let mut first = String::new();
     let broken = |error: &dyn std::fmt::Display| Problem::new(format!("the agent's task: {error}"), "");
     std::io::stdin().lock().read_line(&mut first).map_err(|error| broken(&error))?;
@@ -75,9 +82,25 @@ fn made() -> Result<Option<String>, Problem> {
         .map_err(|error| broken(&error))?;
     let bytes = std::fs::read(&task.job).map_err(|error| broken(&error))?;
     let agent = AgentOf { name: task.agent, run: task.run };
-    let load =
-        Job::read(&bytes)?.part(&task.part, agent, PathBuf::from(task.record), &Surroundings::read())?;
-    load::make_part(&load, &control).map_err(|(problem, _)| problem)
+    let record = PathBuf::from(task.record);
+    match Work::read(&bytes)? {
+        Work::Url(job) => {
+            let load = job.part(&task.part, agent, record, &Surroundings::read())?;
+            let warning = load::make_part(&load, &control).map_err(|(problem, _)| problem)?;
+            Ok(Made { warning, said: Said::default() })
+        }
+        Work::Script(job) => {
+            let own = script::Own {
+                part: task.part,
+                agent,
+                record,
+                targets: task.targets,
+                rate_max: task.rate_max,
+            };
+            let (warning, said) = script::make(&job, own, &control).map_err(|(problem, _)| problem)?;
+            Ok(Made { warning, said })
+        }
+    }
 }
 
 /// Takes orders until stdin is closed.

@@ -19,15 +19,13 @@ use knee_fleet::controller::{self, Engaged, Failure, Notice};
 use knee_fleet::growing::Copies;
 use knee_fleet::name::RunId;
 use knee_fleet::nats::controller::{Fleet, Load as FleetLoad, RunError, Saved, Watcher};
-use knee_fleet::wire::{Digest, StopLevel};
+use knee_fleet::wire::{Said, StopLevel, Stopped};
 use serde::{Deserialize, Serialize};
 
-use super::job::Job;
 use crate::command::build;
 use crate::command::failed::{Failed, failed, refused};
 use crate::live::{self, Live};
 use crate::problem::{Problem, on_one_line};
-use crate::settings::Load;
 use crate::settings::fleet::FleetChoice;
 use crate::settings::output::Progress;
 use crate::store::{self, NewRecord};
@@ -37,8 +35,6 @@ use crate::store::{self, NewRecord};
 pub struct About {
     /// The target.
     pub title: String,
-    /// The job.
-    pub job: Digest,
     /// When the run was asked for, wall-clock time.
     pub started: Nanos,
     /// Name of the saved run.
@@ -61,6 +57,23 @@ pub struct Done {
     pub run: Run,
     /// Its record, if it is saved.
     pub path: Option<PathBuf>,
+    /// What the scripts of its agents said of the test.
+    pub said: Vec<Said>,
+    /// Whether something came too late for the first merge: a listener has not seen it.
+    pub merged_again: bool,
+}
+
+/// Hears what is merged while that goes on.
+pub type Listener = Box<dyn FnMut(Watched<'_>) + Send>;
+
+/// What is to be made.
+pub struct Load<'l> {
+    /// How long it takes, with its grace period; `None` without an end in time.
+    pub lasts: Option<Nanos>,
+    /// The job, as soon as it is made. Called for the first time when there are agents for it.
+    pub job: Box<dyn FnMut() -> Option<Result<Vec<u8>, String>> + 'l>,
+    /// Who hears what is merged.
+    pub listener: Option<Listener>,
 }
 
 /// Has the agents make a load, and merges what they measured.
@@ -69,29 +82,26 @@ pub struct Done {
 ///
 /// If the agents cannot be had, or something fails on this machine.
 pub fn take(
-    load: &Load,
+    load: Load<'_>,
     choice: &FleetChoice,
-    about: About,
+    about: &About,
     place: Place,
     control: &Control,
     narrate: fn(&str),
 ) -> Result<Done, Failed> {
-    let bytes = Job::of(load).map_err(refused)?.to_bytes().map_err(refused)?;
-    let job = Digest::of(&bytes);
     let run = RunId::random(&about.name);
-    let lasts = load.plan.duration().map(|lasts| lasts.saturating_add(load.plan.grace));
     let request = controller::Request {
         run: run.clone(),
-        job: job.clone(),
         wanted: choice.wanted.clone(),
         build: build(),
         mixed: choice.mixed,
-        lasts,
+        lasts: load.lasts,
     };
-    let about = About { job, ..about };
-    let value = serde_json::to_value(&about).map_err(|error| unable(&error))?;
-    conduct(choice, (&run, false), place, control, narrate, async |fleet, folder, watcher| {
-        let load = FleetLoad { request, job: &bytes, about: value };
+    let value = serde_json::to_value(about).map_err(|error| unable(&error))?;
+    let Load { job, listener, .. } = load;
+    let source = Source { job, listener };
+    conduct(choice, (&run, false), (place, source), control, narrate, async |fleet, folder, watcher| {
+        let load = FleetLoad { request, about: value };
         fleet.run(load, folder, watcher).await
     })
 }
@@ -104,7 +114,6 @@ pub fn take(
 pub fn resume(
     choice: &FleetChoice,
     saved: Saved,
-    about: &About,
     place: Place,
     control: &Control,
     narrate: fn(&str),
@@ -112,13 +121,13 @@ pub fn resume(
     let run = saved.run.clone();
     let request = controller::Request {
         run: run.clone(),
-        job: about.job.clone(),
         wanted: choice.wanted.clone(),
         build: build(),
         mixed: choice.mixed,
         lasts: saved.lasts,
     };
-    conduct(choice, (&run, true), place, control, narrate, async |fleet, folder, watcher| {
+    let source = Source { job: Box::new(|| None), listener: None };
+    conduct(choice, (&run, true), (place, source), control, narrate, async |fleet, folder, watcher| {
         fleet.resume(saved, request, folder, watcher).await
     })
 }
@@ -126,7 +135,7 @@ pub fn resume(
 fn conduct(
     choice: &FleetChoice,
     (run, under_way): (&RunId, bool),
-    place: Place,
+    (place, source): (Place, Source<'_>),
     control: &Control,
     narrate: fn(&str),
     work: impl AsyncFnOnce(&Fleet, PathBuf, &mut dyn Watcher) -> Result<(Vec<Engaged>, Copies), RunError>,
@@ -138,6 +147,9 @@ fn conduct(
         place,
         control: control.clone(),
         narrate,
+        job: source.job,
+        listener: source.listener,
+        said: Vec::new(),
         merging: None,
         copies: None,
         under_way,
@@ -216,7 +228,7 @@ pub fn problem_of(error: RunError) -> Failed {
                 }
                 Failure::Silent(_) | Failure::Late(_) => "check the agent and its way to NATS",
                 Failure::Clock { .. } => "place agent, NATS and controller nearer to each other",
-                Failure::Stopped => "",
+                Failure::Stopped | Failure::NoJob(_) => "",
                 Failure::Superseded => "its result is where that one runs",
             };
             let exit = if matches!(failure, Failure::Stopped | Failure::Superseded) {
@@ -229,13 +241,22 @@ pub fn problem_of(error: RunError) -> Failed {
     }
 }
 
+/// Where a run comes from.
+struct Source<'l> {
+    job: Box<dyn FnMut() -> Option<Result<Vec<u8>, String>> + 'l>,
+    listener: Option<Listener>,
+}
+
 type Merging = JoinHandle<Result<Run, String>>;
 
 /// Shows a run and merges it while it is made.
-struct Showing {
+struct Showing<'l> {
     place: Place,
     control: Control,
     narrate: fn(&str),
+    job: Box<dyn FnMut() -> Option<Result<Vec<u8>, String>> + 'l>,
+    listener: Option<Listener>,
+    said: Vec<Said>,
     merging: Option<(Merging, Live)>,
     copies: Option<Copies>,
     /// Whether the load has begun already.
@@ -244,7 +265,7 @@ struct Showing {
     lost: bool,
 }
 
-impl Showing {
+impl Showing<'_> {
     /// A line for people: on the screen if there is one.
     fn warn(&self, text: &str) {
         match &self.sender {
@@ -270,12 +291,17 @@ impl Showing {
         let file = self.place.record.as_ref().map(|record| record.file.try_clone()).transpose();
         let file = file.map_err(|error| unable(&error))?;
         let events = sender.clone();
+        let mut listener = self.listener.take();
         let merging = thread::Builder::new().name("merge".to_owned()).spawn(move || {
             let sources = copies.readers().map_err(|error| error.to_string())?;
             let mut watch = |seen: Watched<'_>| {
+                if let Some(listener) = &mut listener {
+                    listener(seen);
+                }
                 let event = match seen {
                     Watched::Begun(head) => Event::Started(Arc::new(head.clone())),
                     Watched::Interval(interval) => Event::Interval(Arc::new(interval.clone())),
+                    Watched::Metrics(_) => return,
                 };
                 // A screen that is behind loses a frame, never a measurement.
                 drop(events.try_send(event));
@@ -321,9 +347,9 @@ impl Showing {
             return Err(unable(&"the run has no agents"));
         };
         let merged = merging.join().unwrap_or_else(|_| Err("the merge failed".to_owned()));
-        let merged = match merged {
-            Ok(run) if !copies.is_stale() => Ok(run),
-            _ => self.merge_again(copies),
+        let (merged, merged_again) = match merged {
+            Ok(run) if !copies.is_stale() => (Ok(run), false),
+            _ => (self.merge_again(copies), true),
         };
         self.sender = None;
         for warning in live.finish(merged.as_ref().ok()) {
@@ -331,7 +357,7 @@ impl Showing {
         }
         let path = self.place.record.as_ref().map(|record| record.path.clone());
         match merged {
-            Ok(run) => Ok(Done { run, path }),
+            Ok(run) => Ok(Done { run, path, said: self.said, merged_again }),
             Err(why) => {
                 if let Some(path) = path {
                     let _ = std::fs::remove_file(path);
@@ -367,12 +393,16 @@ impl Showing {
     }
 }
 
-impl Watcher for Showing {
+impl Watcher for Showing<'_> {
     fn engaged(&mut self, _agents: &[Engaged], copies: &Copies) {
         self.copies = Some(copies.clone());
         if self.under_way {
             self.begin();
         }
+    }
+
+    fn job(&mut self) -> Option<Result<Vec<u8>, String>> {
+        (self.job)()
     }
 
     fn notice(&mut self, notice: Notice) {
@@ -395,6 +425,13 @@ impl Watcher for Showing {
             Notice::Lost { agent, why } => {
                 self.lost = true;
                 self.warn(&format!("{agent} is lost: {why}"));
+            }
+            Notice::Said { agent, said } => {
+                if let Some(Stopped::Asked(why) | Stopped::Threw(why) | Stopped::Failed(why)) = &said.stopped
+                {
+                    self.warn(&format!("{agent}: its script ended the test: {why}"));
+                }
+                self.said.push(said);
             }
             Notice::Warning { agent, text } => self.warn(&format!("{agent}: {text}")),
         }

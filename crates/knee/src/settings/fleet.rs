@@ -207,6 +207,9 @@ pub fn agent(args: &AgentArgs) -> Result<AgentSettings, Problem> {
     let id = id.parse().map_err(|error| wrong("id", &error))?;
     let nkey = file.nkey.as_deref().map(std::fs::read_to_string).transpose();
     let nkey = nkey.map_err(|error| wrong("nkey", &reason(&error)))?.map(|seed| seed.trim().to_owned());
+    if let Some(rate) = file.max_rate.filter(|rate| !rate.is_finite() || *rate <= 0.0) {
+        return Err(wrong("max_rate", &format!("{rate} is no number of arrivals per second")));
+    }
     let duration = file.max_duration.as_deref().map_or(Ok(DURATION_MAX), str::parse);
     let policy = Policy {
         targets,
@@ -260,6 +263,8 @@ mod tests {
             (&format!("{nats}signers = [\"SU123\"]"), "`signers`: `SU123`"),
             (&format!("{nats}max_duration = \"long\""), "`max_duration`"),
             (&format!("{nats}max_rate = \"x\""), "invalid type"),
+            (&format!("{nats}max_rate = inf"), "`max_rate`: inf"),
+            (&format!("{nats}max_rate = 0.0"), "`max_rate`: 0"),
         ] {
             let problem = read(text).unwrap_err().what;
             assert!(problem.contains(word), "{problem}");

@@ -74,6 +74,7 @@ fn host_rules(options: &HttpOptions) -> Result<HostRules, Problem> {
         text.parse().map_err(|()| wrong("blacklistIPs", text, "write a network as `10.0.0.0/8`"))
     });
     Ok(HostRules {
+        only: None,
         overrides: overrides.collect::<Result<_, _>>()?,
         blocked_names: options.block_hostnames.iter().map(|text| NamePattern::new(text)).collect(),
         blocked_networks: networks.collect::<Result<_, _>>()?,

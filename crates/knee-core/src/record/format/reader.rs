@@ -150,6 +150,11 @@ impl<R: Read> Reader<R> {
                         return Ok(Some(Frame::Observations(batch)));
                     }
                 }
+                kind::METRICS => {
+                    if let Some(metrics) = self.optional(kind)? {
+                        return Ok(Some(Frame::Metrics(metrics)));
+                    }
+                }
                 kind::LATENESS => {
                     if let Some(lateness) = self.optional(kind)? {
                         return Ok(Some(Frame::Lateness(*lateness)));

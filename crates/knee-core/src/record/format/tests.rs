@@ -307,7 +307,7 @@ fn kinds_of_a_later_program_that_only_add_something_are_skipped_and_counted() {
     while reader.next_frame().unwrap().is_some() {}
     let skipped: Vec<_> =
         reader.skipped().map(|Skipped { kind, frames, what }| (kind, frames, what)).collect();
-    assert_eq!(skipped, [(5, 1, Some("k6 metrics")), (9, 2, Some("observations")), (127, 1, None)]);
+    assert_eq!(skipped, [(5, 1, Some("metrics of scripts")), (9, 2, Some("observations")), (127, 1, None)]);
 }
 
 #[test]

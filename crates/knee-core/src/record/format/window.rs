@@ -45,9 +45,10 @@ impl<R: Read> Window<R> {
             let room = length.max(CHUNK).min(CHUNK.max(2 * filled));
             self.bytes.reserve_exact(room - filled);
             self.bytes.resize(room, 0);
-            let read = read_up_to(&mut self.source, &mut self.bytes[filled..])?;
+            // Not more than there is: a source that grows would keep back what it has.
+            let read = read_some(&mut self.source, &mut self.bytes[filled..])?;
             self.bytes.truncate(filled + read);
-            self.ended = filled + read < room;
+            self.ended = read == 0;
         }
         Ok(self.ahead(length))
     }
@@ -77,16 +78,38 @@ impl<R: Read> Window<R> {
     }
 }
 
-/// Fills `buffer` as far as the source reaches; returns the number of bytes.
-fn read_up_to(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match source.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
+/// Reads what the source has, at least one byte unless it has ended; returns the number of bytes.
+fn read_some(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match source.read(buffer) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            read => return read,
         }
     }
-    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives a few bytes at a time, and fails a test that asks for more than it can use.
+    struct Growing(usize);
+
+    impl Read for Growing {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            assert!(self.0 < 10, "what is there already is enough");
+            into[..3].fill(self.0 as u8);
+            self.0 += 3;
+            Ok(3)
+        }
+    }
+
+    #[test]
+    fn a_source_that_grows_is_read_only_as_far_as_it_takes() {
+        let mut window = Window::new(Growing(0));
+        assert_eq!(window.peek(5).unwrap(), [0, 0, 0, 3, 3]);
+        window.pass(4);
+        assert_eq!(window.peek(2).unwrap(), [3, 3]);
+        assert_eq!(window.peek(4).unwrap(), [3, 3, 6, 6]);
+    }
 }

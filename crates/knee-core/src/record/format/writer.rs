@@ -10,6 +10,7 @@ use zstd::bulk::Compressor;
 
 use super::{FRAME_BYTES_MAX, MAGIC, Note, Summed, VERSION, kind};
 use crate::interval::Interval;
+use crate::metric::Metrics;
 use crate::observation::Batch;
 use crate::record::{Contribution, Head, Lateness, Tail};
 
@@ -78,6 +79,14 @@ impl<W: Write> Writer<W> {
     /// Those of the sink; `InvalidInput` if the batch is larger than [`FRAME_BYTES_MAX`].
     pub fn observations(&mut self, batch: &Batch) -> io::Result<()> {
         self.write(&[], kind::OBSERVATIONS, batch)
+    }
+
+    /// Appends what scripts counted, in as many frames as it takes.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn metrics(&mut self, metrics: Metrics) -> io::Result<()> {
+        metrics.into_frames().iter().try_for_each(|frame| self.write(&[], kind::METRICS, frame))
     }
 
     /// Appends what one of several machines contributed.

@@ -10,22 +10,29 @@ use super::error::MergeError;
 use super::names::Names;
 use super::part::Part;
 use crate::interval::Interval;
+use crate::metric::Metrics;
 use crate::unit::Nanos;
 
-/// Fills `cell` with the next interval, which begins at `from`; false at the end of all parts.
+/// Fills `cell` with the next interval, which begins at `from`, and `metrics` with what scripts counted in it; false at the
+/// end of all parts.
 ///
 /// # Errors
 /// If a record cannot be read.
 pub(super) fn next_cell<R: Read>(
     parts: &mut [Part<R>],
     names: &mut Names,
-    cell: &mut Interval,
+    (cell, metrics): (&mut Interval, &mut Metrics),
     from: Nanos,
 ) -> Result<bool, MergeError> {
     let Some(number) = parts.iter().filter_map(Part::number).min() else { return Ok(false) };
     (cell.from, cell.to) = (from, from);
-    for part in parts.iter_mut().filter(|part| part.number() == Some(number)) {
-        part.add_next(names, cell)?;
+    for part in parts {
+        if part.number() == Some(number) {
+            metrics.merge_beside(&part.take_metrics());
+            part.add_next(names, cell)?;
+        } else {
+            metrics.merge_beside(&part.kept());
+        }
     }
     cell.endpoints_met = names.take_met();
     Ok(true)

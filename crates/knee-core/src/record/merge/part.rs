@@ -2,14 +2,16 @@
 //!
 //! Does not know the other parts.
 
+use std::collections::BTreeMap;
 use std::io;
 
-use super::super::format::{Frame, Note, Period, ReadError, Reader, StoredInterval};
+use super::super::format::{Frame, METRICS, Note, Period, ReadError, Reader, StoredInterval};
 use super::super::run::{MEMORY_MAX, RunBuilder};
 use super::super::{Contribution, Ending, Head, Run, Tail};
 use super::error::{MergeError, Place};
 use super::names::Names;
 use crate::interval::Interval;
+use crate::metric::{Adds, Key, Metrics, Series};
 use crate::plan::{EndpointId, Plan};
 use crate::share::Share;
 use crate::tally::EndpointTally;
@@ -32,6 +34,10 @@ pub(super) struct Part<R: io::Read> {
     reached: Nanos,
     /// The names of its endpoints, by its own ids.
     endpoints: Vec<String>,
+    /// What scripts counted until the next interval.
+    metrics: Metrics,
+    /// The last values of what stays when it has ended.
+    kept: BTreeMap<Key, Series>,
     notes: Vec<Note>,
     noted: usize,
     tail: Option<Tail>,
@@ -51,6 +57,8 @@ impl<R: io::Read> Part<R> {
             number: 0,
             reached: Nanos::ZERO,
             endpoints,
+            metrics: Metrics::default(),
+            kept: BTreeMap::new(),
             notes: Vec::new(),
             noted: 0,
             tail: None,
@@ -146,6 +154,7 @@ impl<R: io::Read> Part<R> {
                 }
                 Ok(Some(Frame::Note(note))) => self.note(note),
                 Ok(Some(Frame::Observations(batch))) => self.builder.observe(&batch),
+                Ok(Some(Frame::Metrics(metrics))) => self.metrics.merge_after(&metrics),
                 Ok(Some(Frame::Lateness(lateness))) => self.builder.began(lateness),
                 Ok(Some(Frame::Tail(tail))) => self.tail = Some(*tail),
                 // Only in records that are none of a part.
@@ -169,6 +178,19 @@ impl<R: io::Read> Part<R> {
         }
     }
 
+    /// What scripts counted until its next interval, or until its end.
+    pub(super) fn take_metrics(&mut self) -> Metrics {
+        let taken = std::mem::take(&mut self.metrics);
+        let kept = taken.series.iter().filter(|(_, series)| series.adds == Some(Adds::Kept));
+        self.kept.extend(kept.map(|(key, series)| (key.clone(), series.clone())));
+        taken
+    }
+
+    /// What it still has of what it counted last, in an interval without it.
+    pub(super) fn kept(&self) -> Metrics {
+        Metrics { series: self.kept.clone(), ..Metrics::default() }
+    }
+
     /// The notes that were read since the last call, which name the part.
     pub(super) fn take_notes(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.notes)
@@ -176,7 +198,13 @@ impl<R: io::Read> Part<R> {
 
     /// The part, read to its end.
     pub(super) fn end(self) -> Read {
-        Read { head: self.reader.head().clone(), run: self.builder.finish(self.tail), share: self.share }
+        let unread = self.reader.skipped().filter(|skipped| skipped.kind == METRICS);
+        Read {
+            unread: unread.map(|skipped| skipped.frames).sum(),
+            head: self.reader.head().clone(),
+            run: self.builder.finish(self.tail),
+            share: self.share,
+        }
     }
 }
 
@@ -194,6 +222,8 @@ fn planned_ends(plan: &Plan, at: Nanos) -> u64 {
 pub(super) struct Read {
     /// Its share of the load.
     pub share: Share,
+    /// How many frames with metrics could not be read.
+    pub unread: u64,
     /// What was known before its first request.
     pub head: Head,
     /// Its sum.
@@ -221,10 +251,15 @@ impl Read {
         }
     }
 
+    /// What it is called.
+    pub(super) fn name(&self) -> String {
+        let segment = self.share.segment();
+        self.agent().map_or_else(|| format!("part {segment}"), str::to_owned)
+    }
+
     /// Its warnings, which name the part.
     pub(super) fn warnings(&self) -> impl Iterator<Item = Warning> {
-        let segment = self.share.segment();
-        let part = self.agent().map_or_else(|| format!("part {segment}"), str::to_owned);
+        let part = self.name();
         self.run.validity.warnings.iter().map(move |warning| Warning {
             message: format!("{part}: {}", warning.message),
             ..warning.clone()

@@ -70,6 +70,10 @@ pub fn read_within(source: impl Read, bytes: usize) -> Result<Reading, ReadError
                 builder.observe(&batch);
                 builder.fit_into(bytes).map_err(|unfit| ReadError::of(unfit, offset, bytes))?;
             }
+            Ok(Some(Frame::Metrics(metrics))) => {
+                builder.count(&metrics);
+                builder.fit_into(bytes).map_err(|unfit| ReadError::of(unfit, offset, bytes))?;
+            }
             Ok(Some(Frame::Lateness(lateness))) => builder.began(lateness),
             Ok(Some(Frame::Contribution(contribution))) => {
                 builder.count_texts(reader.content_bytes());

@@ -70,6 +70,7 @@ impl RunBuilder {
             stopped: tail.stopped,
             validity: tail.validity,
             observations: self.observations.finish(),
+            metrics: self.metrics,
             contributions: self.contributions,
             late: self.late,
         }

@@ -2,6 +2,7 @@
 //!
 //! Whether a stage runs depends on the result of the previous one. Does not print the result.
 
+use std::fs::File;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::mpsc::sync_channel;
@@ -9,11 +10,12 @@ use std::sync::{Arc, Mutex};
 
 use knee_core::clock::{self, MonotonicClock};
 use knee_core::plan::{Plan, Scenario};
-use knee_core::record::{Ending, Head, Run};
+use knee_core::record::{AgentOf, Head, Run, SegmentOf};
 use knee_core::share::Share;
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_engine::host;
+use knee_engine::journal::FileJournal;
 use knee_engine::run::{self, Listeners};
 use knee_engine::secret::{in_text, shown_script};
 use knee_js::op::{Ended, Stage};
@@ -27,6 +29,7 @@ use knee_k6::output::batch::TagList;
 use knee_k6::output::{self, Outlet, Writer};
 use knee_k6::threshold::Guarded;
 
+use super::counted::Counted;
 use super::job::{Job, pairs};
 use super::watch::{Watch, Watched};
 use crate::args::RunReportFlags;
@@ -69,9 +72,24 @@ pub struct Course {
 
 /// A run and its record.
 pub(super) struct Taken {
-    run: Run,
+    pub(super) run: Run,
     /// `None` if the run is not saved.
-    record: Option<Record>,
+    pub(super) record: Option<Record>,
+}
+
+/// Where the record of a run goes.
+pub(super) enum Keep {
+    /// To the saved ones, unless a file was named.
+    Saved(Kind),
+    /// To the file of an agent, which sends it away.
+    Part {
+        /// The file.
+        record: PathBuf,
+        /// The agent.
+        agent: AgentOf,
+        /// Its share of the load, also if that is all of it.
+        share: Share,
+    },
 }
 
 impl Job<'_> {
@@ -105,12 +123,11 @@ impl Job<'_> {
         let mut course = Course { signals: Some(signals), ..Course::default() };
         match self.setup(view) {
             Ok(data) => {
+                // The record is that of the load.
+                drop(self.total.take_news());
                 let load = Arc::new(self.load(data.clone(), &control, view));
                 let Taken { run, record } = self.measure(&load, &control, narrate)?;
                 course.incomplete = record.and_then(|record| record.problem(INCOMPLETE));
-                if run.ending == Ending::Completed {
-                    load.drop_rest(&*view.observer(), clock.now());
-                }
                 course.run = Some(run);
                 course.fault = load.why_stopped().map(stopped);
                 let after = self.teardown(data.as_deref(), view);
@@ -291,7 +308,7 @@ impl Job<'_> {
     }
 
     /// Progress: the live screen if both streams are a terminal.
-    fn progress(&self) -> Progress {
+    pub(super) fn progress(&self) -> Progress {
         let terminal = self.terminal.stdout_terminal && self.terminal.stderr_terminal;
         match self.args.report {
             RunReportFlags { quiet: true, .. } => Progress::None,
@@ -303,7 +320,7 @@ impl Job<'_> {
     }
 
     fn measure(&self, load: &Arc<Load>, control: &Control, narrate: fn(&str)) -> Result<Taken, Failed> {
-        self.take_as(Kind::Run, self.plan(), self.progress(), load, control, narrate)
+        self.take_as(&Keep::Saved(Kind::Run), self.plan(), self.progress(), load, control, narrate)
     }
 
     /// Makes the run of a trial and saves its record, whose name is returned.
@@ -315,17 +332,40 @@ impl Job<'_> {
         control: &Control,
         narrate: fn(&str),
     ) -> Result<(Run, Option<PathBuf>), Failed> {
-        let Taken { run, record } = self.take_as(Kind::Trial, plan, progress, load, control, narrate)?;
+        let Taken { run, record } =
+            self.take_as(&Keep::Saved(Kind::Trial), plan, progress, load, control, narrate)?;
         if let Some(problem) = record.as_ref().and_then(|record| record.problem(INCOMPLETE_TRIAL)) {
             return Err(failed(problem));
         }
         Ok((run, record.map(|record| record.path)))
     }
 
-    /// Makes the run of a plan and saves its record.
-    fn take_as(
+    /// The record, begun; none when it cannot be saved and no file was named for it.
+    fn journal(
         &self,
-        kind: Kind,
+        keep: &Keep,
+        head: &Head,
+        narrate: fn(&str),
+    ) -> Result<Option<(FileJournal<File>, Record)>, Failed> {
+        let kind = match keep {
+            Keep::Saved(kind) => *kind,
+            Keep::Part { record, .. } => {
+                let opened = store::open_record(Some(record), None, head.started, "").map_err(refused)?;
+                let opened = opened.map_err(|why| failed(Problem::new(why, "")))?;
+                return Ok(Some(journal::waiting(opened, head)));
+            }
+        };
+        let store = Store::of_process().map(|store| store.of_kind(kind));
+        let named = self.args.report.record.as_deref();
+        let name = self.args.report.name.as_deref().unwrap_or("script");
+        let record = store::open_record(named, store.as_ref(), head.started, name).map_err(refused)?;
+        Ok(journal::begin(record, head, narrate))
+    }
+
+    /// Makes the run of a plan and saves its record.
+    pub(super) fn take_as(
+        &self,
+        keep: &Keep,
         plan: Plan,
         progress: Progress,
         load: &Arc<Load>,
@@ -342,15 +382,11 @@ impl Job<'_> {
             build: build(),
             machine: host::machine(),
             co_located: self.co_located,
-            segment: self.options.share.as_ref().map(Into::into),
+            segment: keep.segment(self.options.share.as_ref()),
             fleet: None,
             http2_streams: None,
         };
-        let store = Store::of_process().map(|store| store.of_kind(kind));
-        let named = self.args.report.record.as_deref();
-        let name = self.args.report.name.as_deref().unwrap_or("script");
-        let record = store::open_record(named, store.as_ref(), head.started, name).map_err(refused)?;
-        let (journal, record) = journal::begin(record, &head, narrate).unzip();
+        let (journal, record) = self.journal(keep, &head, narrate)?.unzip();
         if let Some(record) = record.as_ref().filter(|_| !self.args.report.quiet) {
             narrate(&format!("record: {}", on_one_line(&record.path.display().to_string())));
         }
@@ -360,7 +396,14 @@ impl Job<'_> {
         }
         let live = Live::start(progress, None, events, control.clone()).map_err(|error| unable(&error))?;
         let journal = journal.map(|journal| Box::new(journal) as Box<_>);
-        let listeners = Listeners { journal, events: vec![sender], observer };
+        let metrics = Counted {
+            total: self.total.clone(),
+            load: load.clone(),
+            users_at: Nanos::ZERO,
+            control: control.clone(),
+        };
+        let metrics = Some(Box::new(metrics) as Box<_>);
+        let listeners = Listeners { journal, events: vec![sender], observer, metrics };
         if let Some(note) = other_load::note() {
             control.note(note);
         }
@@ -373,6 +416,16 @@ impl Job<'_> {
             narrate(&format!("warning: {warning}"));
         }
         run.map(|run| Taken { run, record }).map_err(|error| unable(&error))
+    }
+}
+
+impl Keep {
+    /// The part of a load that the record is of.
+    fn segment(&self, asked: Option<&Share>) -> Option<SegmentOf> {
+        match self {
+            Self::Part { agent, share, .. } => Some(SegmentOf { agent: Some(agent.clone()), ..share.into() }),
+            Self::Saved(_) => asked.map(Into::into),
+        }
     }
 }
 

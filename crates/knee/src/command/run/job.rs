@@ -121,7 +121,7 @@ fn http(options: &HttpOptions, surroundings: &Terminal) -> HttpDefaults {
         keep_cookies: options.no_cookies_reset,
         fresh_connections: options.no_vu_connection_reuse,
         user_agent: options.user_agent.clone().unwrap_or(own.user_agent),
-        pace: options.rps.map(|rate| Arc::new(Pace::per_second(rate))),
+        pace: options.rps.map(|rate| Arc::new(Pace::per_second(f64::from(rate)))),
         proxies: surroundings.proxies.clone(),
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use knee_engine::secret::shown_script;
 use knee_js::loader::remote::RemoteSettings;
 use knee_js::program::Surroundings;
+use knee_js::program::bundle::Bundle;
 use knee_js::program::files::{Reach, Script, bounded};
 use knee_js::session::{Session, SessionError};
 use knee_js::vu::LoadError;
@@ -60,7 +61,12 @@ pub fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session
         let hint = "unpack the archive with tar, and run the script in its folder `file`";
         return Err(refused(Problem::new(what, hint)));
     }
-    Session::load(script, surroundings).map_err(|error| match error {
+    Session::load(script, surroundings).map_err(|error| of_session(args, &secrets, error))
+}
+
+/// Why a script cannot be loaded.
+fn of_session(args: &RunArgs, secrets: &Secrets, error: SessionError) -> Failed {
+    match error {
         SessionError::Script(LoadError::Script(thrown)) => (
             Problem::new(
                 format!(
@@ -81,7 +87,32 @@ pub fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session
         SessionError::Module(trouble) => (Problem::new(trouble.what, trouble.hint), Exit::Script),
         SessionError::Io(error) => unreadable(args, &error),
         SessionError::Script(error) => failed(Problem::new(error.to_string(), "")),
-    })
+    }
+}
+
+/// Loads a script that another machine sent, with what it read there.
+pub fn load_bundle(
+    args: &RunArgs,
+    asked: &Asked,
+    lines: &Arc<Lines>,
+    bundle: Bundle,
+) -> Result<Session, Failed> {
+    let surroundings = Surroundings {
+        environment: asked.environment.clone(),
+        reach: Reach::default(),
+        limits: knee_js::program::Limits::default(),
+        narrator: lines.narrator(),
+        console: Some(lines.console()),
+        remote: RemoteSettings {
+            fetch: Some(bundle.network()),
+            cache: None,
+            reload: false,
+            replacements: !args.modules.no_replacements,
+        },
+        secrets: Arc::default(),
+    };
+    Session::load(Script::Bundle(bundle), surroundings)
+        .map_err(|error| of_session(args, &Secrets::default(), error))
 }
 
 /// The files that the script can read: enough for suites whose scripts share data, as k6 users expect, but not the
@@ -143,7 +174,7 @@ fn is_archive(script: &Script) -> std::io::Result<bool> {
             std::fs::File::open(path)?.take(MAGIC.end as u64).read_to_end(&mut block)?;
             Ok(has_magic(&block))
         }
-        Script::File(_) | Script::Url { .. } => Ok(false),
+        Script::File(_) | Script::Url { .. } | Script::Bundle(_) => Ok(false),
     }
 }
 

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use knee_core::clock::{self, MonotonicClock};
+use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_js::state::Tally;
 use knee_k6::duration::SignedDuration;
@@ -95,18 +96,19 @@ impl Watched {
 
     /// Whether the run was ended.
     fn judge(&self) -> bool {
-        let elapsed = SignedDuration(i64::try_from(self.clock.now().as_nanos()).unwrap_or(i64::MAX));
-        let hasty: Vec<Guarded> = self
-            .guards
-            .iter()
-            .filter(|guard| guard.thresholds.iter().any(|one| one.abort_on_fail))
-            .cloned()
-            .collect();
-        let (_, verdict) = judge(&hasty, |name| self.total.peek(name), elapsed, false);
-        if verdict.abort {
-            self.control.note("a threshold with `abortOnFail` ended the load");
-            self.control.abort();
-        }
-        verdict.abort
+        ends_early(&self.guards, &self.total, self.clock.now(), &self.control)
     }
+}
+
+/// Ends a run, `elapsed` after its begin, if a threshold demands it; returns whether one does.
+pub fn ends_early(guards: &[Guarded], total: &Total, elapsed: Nanos, control: &Control) -> bool {
+    let elapsed = SignedDuration(i64::try_from(elapsed.as_nanos()).unwrap_or(i64::MAX));
+    let is_hasty = |guard: &&Guarded| guard.thresholds.iter().any(|one| one.abort_on_fail);
+    let hasty: Vec<Guarded> = guards.iter().filter(is_hasty).cloned().collect();
+    let (_, verdict) = judge(&hasty, |name| total.peek(name), elapsed, false);
+    if verdict.abort {
+        control.note("a threshold with `abortOnFail` ended the load");
+        control.abort();
+    }
+    verdict.abort
 }

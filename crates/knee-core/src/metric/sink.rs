@@ -2,12 +2,14 @@
 //!
 //! Does not know names or tags.
 
+use serde::{Deserialize, Serialize};
+
 use super::kind::Kind;
 use super::trend::Trend;
-use crate::duration::SignedDuration;
 
 /// The samples of a metric.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Sink {
     /// A sum.
     Counter(Counter),
@@ -64,7 +66,7 @@ impl Sink {
         }
     }
 
-    /// Merges another sink of the same kind. Ignores other kinds; the shared catalogue fixes the kinds.
+    /// Merges another sink of the same kind; one of another kind is left out, because a metric has one kind.
     pub fn merge(&mut self, other: &Self) {
         match (self, other) {
             (Self::Counter(counter), Self::Counter(other)) => {
@@ -73,17 +75,33 @@ impl Sink {
             }
             (Self::Gauge(gauge), Self::Gauge(other)) => gauge.merge(other),
             (Self::Rate(rate), Self::Rate(other)) => {
-                rate.hits += other.hits;
-                rate.total += other.total;
+                rate.hits = rate.hits.saturating_add(other.hits);
+                rate.total = rate.total.saturating_add(other.total);
             }
             (Self::Trend(trend), Self::Trend(other)) => trend.merge(other),
-            _ => debug_assert!(false, "sinks of one metric have one kind"),
+            _ => {}
+        }
+    }
+
+    /// Brings a distribution into the form that records have.
+    pub(super) fn shorten(&mut self) {
+        if let Self::Trend(trend) = self {
+            trend.shorten();
+        }
+    }
+
+    /// Merges what another machine counted in the same interval. Values that each machine has of its own add up: those of
+    /// a gauge too, if it `adds` up.
+    pub fn merge_beside(&mut self, other: &Self, adds: bool) {
+        match (self, other) {
+            (Self::Gauge(gauge), Self::Gauge(other)) if adds => gauge.add_up(other),
+            (own, other) => own.merge(other),
         }
     }
 }
 
 /// A sum.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counter {
     sum: f64,
     seen: bool,
@@ -95,19 +113,19 @@ impl Counter {
         self.sum
     }
 
-    /// The sum per second of a run that took `elapsed`; zero for no time at all.
-    pub fn per_second(&self, elapsed: SignedDuration) -> f64 {
-        if elapsed.0 <= 0 { 0.0 } else { self.sum / (elapsed.0 as f64 / 1e9) }
+    /// The sum per second of a run that took `seconds`; zero for no time at all.
+    pub fn per_second(&self, seconds: f64) -> f64 {
+        if seconds <= 0.0 { 0.0 } else { self.sum / seconds }
     }
 }
 
 /// The last value, with the extremes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Gauge {
     seen: Option<Seen>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Seen {
     value: f64,
     min: f64,
@@ -129,6 +147,18 @@ impl Gauge {
                 Seen { min: seen.min.min(other.min), max: seen.max.max(other.max), ..last }
             }
         });
+    }
+
+    fn add_up(&mut self, other: &Self) {
+        self.seen = match (self.seen, other.seen) {
+            (Some(own), Some(other)) => Some(Seen {
+                value: own.value + other.value,
+                min: own.min + other.min,
+                max: own.max + other.max,
+                at: own.at.max(other.at),
+            }),
+            (own, other) => own.or(other),
+        };
     }
 
     /// Whether it has never been set.
@@ -153,7 +183,7 @@ impl Gauge {
 }
 
 /// Number of samples that were not zero.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rate {
     hits: u64,
     total: u64,
@@ -172,7 +202,7 @@ impl Rate {
 
     /// Samples that were zero.
     pub const fn misses(&self) -> u64 {
-        self.total - self.hits
+        self.total.saturating_sub(self.hits)
     }
 
     /// All samples.
@@ -187,6 +217,7 @@ impl Rate {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "sums and ranks of these numbers are exact")]
 mod tests {
     use super::*;
 
@@ -216,7 +247,7 @@ mod tests {
     fn a_counter_per_second_of_no_time_is_zero() {
         let mut counter = Counter::default();
         counter.sum += 5.0;
-        assert_eq!(counter.per_second(SignedDuration::ZERO), 0.0);
-        assert_eq!(counter.per_second(SignedDuration::from_secs(2)), 2.5);
+        assert_eq!(counter.per_second(0.0), 0.0);
+        assert_eq!(counter.per_second(2.0), 2.5);
     }
 }

@@ -3,6 +3,8 @@
 //! A trend can hold any number that a script adds: milliseconds, bytes, negative numbers, zero. So it does not use the
 //! record's histogram, which holds times only.
 
+use serde::{Deserialize, Serialize};
+
 /// Up to this many samples are kept unchanged, so that percentiles are exact.
 pub const EXACT_MAX: usize = 10_000;
 
@@ -13,9 +15,12 @@ const SLOTS: usize = 512;
 const SLOT_BITS: u32 = 9;
 /// Exponents of two that have a page; smaller magnitudes count as zero, larger ones as the largest.
 const EXPONENTS: std::ops::Range<i32> = -40..88;
+/// Up to this many samples are stored unchanged.
+const STORED_EXACT_MAX: usize = 256;
 
 /// Samples with their exact count, sum and extremes, and a distribution of them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Stored", into = "Stored")]
 pub struct Trend {
     count: u64,
     sum: f64,
@@ -25,7 +30,7 @@ pub struct Trend {
 }
 
 /// Storage of the distribution.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 enum Shape {
     /// Every sample, in the order they came.
     Exact(Vec<f64>),
@@ -79,7 +84,7 @@ impl Trend {
 
     /// Takes over the samples of another trend. The order of merging does not change any percentile.
     pub fn merge(&mut self, other: &Self) {
-        self.count += other.count;
+        self.count = self.count.saturating_add(other.count);
         self.sum += other.sum;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
@@ -133,6 +138,36 @@ impl Trend {
         if self.count == 0 { 0.0 } else { self.max }
     }
 
+    /// Counts samples instead of keeping them, if they are more than a record has unchanged.
+    pub(super) fn shorten(&mut self) {
+        if matches!(&self.shape, Shape::Exact(samples) if samples.len() > STORED_EXACT_MAX) {
+            self.counted();
+        }
+    }
+
+    /// About how many bytes it takes.
+    pub fn bytes(&self) -> usize {
+        let pages =
+            |magnitudes: &Magnitudes| magnitudes.0.iter().flatten().count() * SLOTS * size_of::<u64>();
+        size_of::<Self>()
+            + match &self.shape {
+                Shape::Exact(samples) => samples.len() * size_of::<f64>(),
+                Shape::Counted(counted) => pages(&counted.negative) + pages(&counted.positive),
+            }
+    }
+
+    /// About how many values it has in a record.
+    pub(super) fn values(&self) -> usize {
+        match &self.shape {
+            Shape::Exact(samples) => samples.len(),
+            Shape::Counted(pages) => {
+                let used =
+                    |magnitudes: &Magnitudes| magnitudes.slots().filter(|(_, count)| *count > 0).count();
+                2 * (used(&pages.negative) + used(&pages.positive))
+            }
+        }
+    }
+
     /// Whether percentiles are computed from every single sample.
     pub const fn is_exact(&self) -> bool {
         matches!(self.shape, Shape::Exact(_))
@@ -170,7 +205,7 @@ impl Trend {
 }
 
 /// Counts by magnitude, a page a power of two, made when first needed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Pages {
     negative: Magnitudes,
     zeros: u64,
@@ -178,7 +213,7 @@ struct Pages {
 }
 
 /// Pages by exponent, from the smallest.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Magnitudes(Vec<Option<Box<[u64; SLOTS]>>>);
 
 impl Pages {
@@ -197,9 +232,15 @@ impl Pages {
     }
 
     fn merge(&mut self, other: &Self) {
-        self.zeros += other.zeros;
+        self.zeros = self.zeros.saturating_add(other.zeros);
         self.negative.merge(&other.negative);
         self.positive.merge(&other.positive);
+    }
+
+    /// How many samples there are; `None` if they cannot be counted.
+    fn count(&self) -> Option<u64> {
+        let both = self.negative.count()?.checked_add(self.positive.count()?)?;
+        both.checked_add(self.zeros)
     }
 
     /// The middle of the slot in which the sample of this rank lies; ranks count from 0.
@@ -231,11 +272,43 @@ impl Magnitudes {
         self.0[page].get_or_insert_with(|| Box::new([0; SLOTS]))
     }
 
+    /// Gaps between used slots and their counts, alternating.
+    fn gaps(&self) -> Vec<u64> {
+        let mut next = 0;
+        let mut gaps = Vec::new();
+        for ((page, slot), count) in self.slots().filter(|(_, count)| *count > 0) {
+            let index = page * SLOTS + slot;
+            gaps.extend([(index - next) as u64, count]);
+            next = index + 1;
+        }
+        gaps
+    }
+
+    /// The slots of [`Self::gaps`]; `None` for others.
+    fn of(gaps: &[u64]) -> Option<Self> {
+        let (mut magnitudes, mut next) = (Self::default(), 0_usize);
+        for pair in gaps.chunks(2) {
+            let [gap, count] = pair else { return None };
+            let index = next.checked_add(usize::try_from(*gap).ok()?)?;
+            if index >= EXPONENTS.len() * SLOTS || *count == 0 {
+                return None;
+            }
+            magnitudes.page(index / SLOTS)[index % SLOTS] = *count;
+            next = index + 1;
+        }
+        Some(magnitudes)
+    }
+
+    /// How many samples there are; `None` if they cannot be counted.
+    fn count(&self) -> Option<u64> {
+        self.slots().try_fold(0_u64, |sum, (_, count)| sum.checked_add(count))
+    }
+
     fn merge(&mut self, other: &Self) {
         for (index, page) in other.0.iter().enumerate() {
             let Some(page) = page else { continue };
             let own = self.page(index);
-            own.iter_mut().zip(page.iter()).for_each(|(own, count)| *own += count);
+            own.iter_mut().zip(page.iter()).for_each(|(own, count)| *own = own.saturating_add(*count));
         }
     }
 
@@ -267,7 +340,82 @@ fn middle((page, slot): (usize, usize)) -> f64 {
     (page as f64 + f64::from(EXPONENTS.start)).exp2() * (1.0 + (slot as f64 + 0.5) / SLOTS as f64)
 }
 
+/// The form of a trend in records.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Stored {
+    count: u64,
+    sum: f64,
+    min: f64,
+    max: f64,
+    /// Every sample, if they are few.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    samples: Vec<f64>,
+    /// Otherwise samples that count as zero, and slots below and above it: gaps between used slots, and their counts.
+    #[serde(default)]
+    zeros: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    below: Vec<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    above: Vec<u64>,
+}
+
+impl From<Trend> for Stored {
+    fn from(mut trend: Trend) -> Self {
+        let (count, sum, min, max) = (trend.count, trend.sum, trend.min, trend.max);
+        let empty = Self {
+            count,
+            sum,
+            min,
+            max,
+            samples: Vec::new(),
+            zeros: 0,
+            below: Vec::new(),
+            above: Vec::new(),
+        };
+        match &trend.shape {
+            Shape::Exact(samples) if samples.len() <= STORED_EXACT_MAX => {
+                Self { samples: samples.clone(), ..empty }
+            }
+            _ => {
+                let pages = trend.counted();
+                Self {
+                    zeros: pages.zeros,
+                    below: pages.negative.gaps(),
+                    above: pages.positive.gaps(),
+                    ..empty
+                }
+            }
+        }
+    }
+}
+
+impl TryFrom<Stored> for Trend {
+    type Error = &'static str;
+
+    fn try_from(stored: Stored) -> Result<Self, Self::Error> {
+        let Stored { count, sum, min, max, samples, zeros, below, above } = stored;
+        let wrong = "a trend contradicts itself";
+        let is_counted = zeros > 0 || !below.is_empty() || !above.is_empty();
+        let shape = if is_counted {
+            let (negative, positive) =
+                (Magnitudes::of(&below).ok_or(wrong)?, Magnitudes::of(&above).ok_or(wrong)?);
+            Shape::Counted(Box::new(Pages { negative, zeros, positive }))
+        } else {
+            Shape::Exact(samples)
+        };
+        let found = match &shape {
+            Shape::Exact(samples) if samples.iter().any(|sample| sample.is_nan()) => None,
+            Shape::Exact(samples) => Some(samples.len() as u64),
+            Shape::Counted(pages) => pages.count(),
+        };
+        // The sum of both infinities is no number, which a script can bring about.
+        let is_sound = found == Some(count) && (count == 0 || min <= max);
+        if is_sound { Ok(Self { count, sum, min, max, shape }) } else { Err(wrong) }
+    }
+}
+
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "sums and ranks of these numbers are exact")]
 mod tests {
     use super::*;
     use proptest::prelude::*;
@@ -326,7 +474,38 @@ mod tests {
         assert!(values[0] < -1e20 && values[1] == 0.0 && values[2] > 1e20, "{values:?}");
     }
 
+    #[test]
+    fn infinite_samples_are_read_back() {
+        let trend = trend_of(&[f64::INFINITY, f64::NEG_INFINITY, 1.0]);
+        let read: Trend = rmp_serde::from_slice(&rmp_serde::to_vec_named(&trend).unwrap()).unwrap();
+        assert_eq!((read.count(), read.max(), read.min()), (3, f64::INFINITY, f64::NEG_INFINITY));
+    }
+
+    #[test]
+    fn a_stored_trend_that_contradicts_itself_is_refused() {
+        let stored = || Stored::from(counted(&[-1.0, 0.0, 2.0]));
+        assert!(Trend::try_from(stored()).is_ok());
+        for wrong in [
+            Stored { count: 4, ..stored() },
+            Stored { above: vec![u64::MAX, 1], ..stored() },
+            Stored { above: vec![3], ..stored() },
+            Stored { above: vec![0, u64::MAX, 0, u64::MAX], ..stored() },
+            Stored { below: vec![1, 0], ..stored() },
+        ] {
+            assert!(Trend::try_from(wrong.clone()).is_err(), "{wrong:?}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn a_trend_is_read_back_as_it_was_written(values in prop::collection::vec(-1e6f64..1e6, 0..400)) {
+            let trend = trend_of(&values);
+            let bytes = rmp_serde::to_vec_named(&trend).unwrap();
+            let read: Trend = rmp_serde::from_slice(&bytes).unwrap();
+            let same = if values.len() > STORED_EXACT_MAX { counted(&values) } else { trend };
+            prop_assert_eq!(read, same);
+        }
+
         #[test]
         fn counted_percentiles_are_within_a_thousandth_of_exact_ones(
             values in prop::collection::vec(-1e6f64..1e6, 1..300),
