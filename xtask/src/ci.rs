@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{compat, openapi, program, tidy};
+use crate::{book, compat, openapi, program, tidy};
 
 mod deny;
 mod scope;
@@ -37,6 +37,7 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
     })?;
     if !options.fast {
         step("deny", || deny::run(root))?;
+        step("book", || book::run_if_possible(root))?;
     }
     step("test", || cargo(root, &["test", "--locked"], scope.arguments()))?;
     // The tests have built the programs; without its path each would be built once more, with other features.

@@ -12,18 +12,21 @@ use clap::{Parser, Subcommand};
 
 mod audit;
 mod bench;
+mod book;
 mod ci;
 mod compat;
 mod defects;
 mod dist;
 mod fleet;
 mod fuzz;
+mod markdown;
 mod observers;
 mod openapi;
 mod picture;
 mod process;
 mod program;
 mod prose;
+mod publish;
 mod python;
 mod sentences;
 mod statements;
@@ -44,7 +47,7 @@ enum Command {
     /// Everything a change must pass: formatting, tidy, lints, licences, all tests
     Ci(ci::Options),
     /// Draw a capture of a terminal (`tmux capture-pane -p -e`) as an SVG
-    Picture,
+    Picture(picture::Options),
     /// Check the rules of the house that the compiler does not know
     Tidy,
     /// Compare what knee says with what is true: nine experiments with known results
@@ -65,8 +68,12 @@ enum Command {
     Statements,
     /// Look at seeded defects with `knee find`, and write what it finds and misses into labs/findings/CONFUSION.md
     Defects(defects::Options),
+    /// Build the documentation as a book, below target/book, and check its links; installs mdBook if it is missing
+    Book,
     /// Build everything that can be installed without Rust, below target/dist
     Dist(dist::Options),
+    /// Pack every crate as crates.io would get it, and build it from its package; uploads nothing
+    Publish(publish::Options),
     /// Kill agents, controllers and servers of real fleets at random moments, and check that every request is accounted for
     Fleet(fleet::Options),
     /// Run the fuzz targets from their kept corpora
@@ -93,7 +100,7 @@ fn main() -> ExitCode {
     let root = root();
     let result = match Arguments::parse().command {
         Command::Ci(options) => ci::run(&root, options),
-        Command::Picture => picture::run(),
+        Command::Picture(options) => picture::run(&options),
         Command::Tidy => tidy::run(&root),
         Command::Truth(options) => truth::run(&root, options),
         Command::Validity(options) => validity::run(&root, &options),
@@ -104,7 +111,9 @@ fn main() -> ExitCode {
         Command::Sentences(options) => sentences::run(&root, &options),
         Command::Statements => statements::run(&root),
         Command::Defects(options) => defects::run(&root, &options),
+        Command::Book => book::run(&root),
         Command::Dist(options) => dist::dist(&root, &options),
+        Command::Publish(options) => publish::run(&root, options),
         Command::Fleet(options) => fleet::run(&root, &options),
         Command::Fuzz(options) => fuzz::run(&root, &options),
         Command::Openapi(options) => openapi::run(&root, &options),

@@ -77,16 +77,24 @@ impl Look {
     }
 }
 
+/// What the picture shows.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// What programs read aloud instead of the picture
+    #[arg(long, default_value = "The live screen of knee in a terminal")]
+    title: String,
+}
+
 /// Turns standard input into a picture.
-pub fn run() -> Result<()> {
+pub fn run(options: &Options) -> Result<()> {
     let mut capture = String::new();
     std::io::stdin().read_to_string(&mut capture).context("the capture cannot be read")?;
-    print!("{}", svg(&capture));
+    print!("{}", svg(&capture, &options.title));
     Ok(())
 }
 
 /// The whole picture.
-fn svg(capture: &str) -> String {
+fn svg(capture: &str, title: &str) -> String {
     let mut look = Look::default();
     let rows: Vec<Vec<(char, Look)>> = capture.lines().map(|line| cells(line, &mut look)).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -96,7 +104,7 @@ fn svg(capture: &str) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
          viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"ui-monospace, SFMono-Regular, Menlo, Consolas, \
          'DejaVu Sans Mono', monospace\" font-size=\"14\" role=\"img\">\n\
-         <title>The live screen of knee in a terminal</title>\n\
+         <title>{title}</title>\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{GROUND}\"/>\n"
     );
     for (row, cells) in rows.iter().enumerate() {

@@ -9,6 +9,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 mod cycle;
+mod decision;
 mod header;
 mod identifier;
 mod layering;
@@ -19,6 +20,7 @@ mod module;
 mod path;
 mod purity;
 mod size;
+mod summary;
 mod tokens;
 pub mod tree;
 mod words;
@@ -67,6 +69,8 @@ const RULES: &[(&str, Rule)] = &[
     ("identifier", identifier::check),
     ("words", words::check),
     ("line", line::check),
+    ("summary", summary::check),
+    ("decision", decision::check),
 ];
 
 /// Checks every rule on the repository at `root` and prints what it finds.

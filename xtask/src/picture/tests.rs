@@ -24,7 +24,7 @@ fn colours_and_bold_print_last_until_they_are_taken_back() {
 
 #[test]
 fn letters_have_their_places_words_have_spaces_between_them_and_blocks_are_shapes() {
-    let picture = svg("a <\u{1b}[36m██▄\u{1b}[0m⠁");
+    let picture = svg("a <\u{1b}[36m██▄\u{1b}[0m⠁", "A title");
     assert!(
         picture.contains("<text x=\"14.0 22.4 30.8\" y=\"26.9\" fill=\"#d5dbe3\">a &lt;</text>"),
         "{picture}"

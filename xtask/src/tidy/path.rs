@@ -7,6 +7,7 @@ use pulldown_cmark::{Event, Parser, Tag};
 
 use super::Violation;
 use super::tree::{Tree, has_extension};
+use crate::markdown;
 
 /// Documents at the root whose paths are checked; everything under `docs/` is too.
 const DOCUMENTS: &[&str] =
@@ -29,7 +30,7 @@ fn missing(tree: &Tree, document: &str, text: &str) -> Vec<Violation> {
         let (named, path) = match event {
             Event::Code(code) => (code.to_string(), in_code(&code)),
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
-                (dest_url.to_string(), in_link(document, &dest_url))
+                (dest_url.to_string(), markdown::path(document, &dest_url))
             }
             _ => continue,
         };
@@ -57,25 +58,6 @@ fn in_code(code: &str) -> Option<String> {
 fn is_document(name: &str) -> bool {
     let stem = name.strip_suffix(".md").unwrap_or_default();
     !stem.is_empty() && stem.chars().all(|c| c.is_ascii_uppercase() || c == '-')
-}
-
-/// The path that a link leads to, if it stays in the repository.
-fn in_link(document: &str, target: &str) -> Option<String> {
-    let (path, _anchor) = target.split_once('#').unwrap_or((target, ""));
-    if path.is_empty() || path.contains("://") || path.starts_with("mailto:") {
-        return None;
-    }
-    let mut parts: Vec<_> = document.split('/').collect();
-    parts.pop();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            // A link cannot name anything above the root.
-            ".." => _ = parts.pop(),
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
 }
 
 #[cfg(test)]

@@ -1,0 +1,106 @@
+//! `cargo xtask book`: the documentation as a book, below `target/book`.
+//!
+//! Lays out the pages that `docs/SUMMARY.md` names as they lie in the repository, with everything they link to, builds the
+//! book with mdBook, and checks every link of the built pages. Needs the network only to install mdBook. Publishes nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::program;
+use crate::tidy::tree::Tree;
+
+mod check;
+mod layout;
+mod mdbook;
+mod page;
+pub mod summary;
+
+/// The first page, relative to the root of the repository.
+const FIRST: &str = "docs/README.md";
+
+/// Builds the book; installs mdBook if it is missing.
+pub fn run(root: &Path) -> Result<()> {
+    build(root, &mdbook::get(root)?)
+}
+
+/// Builds the book if mdBook is there; otherwise prints that it is left out.
+pub fn run_if_possible(root: &Path) -> Result<()> {
+    let Some(program) = mdbook::find(root)? else {
+        println!("book: left out, because mdbook is not there; `cargo xtask book` installs it");
+        return Ok(());
+    };
+    build(root, &program)
+}
+
+fn build(root: &Path, mdbook: &Path) -> Result<()> {
+    let target = program::target(root)?;
+    let (source, book) = (target.join("book-source"), target.join("book"));
+    let layout = layout::lay_out(root, &Tree::read(root)?, &source)?;
+    empty(&book)?;
+    run_mdbook(mdbook, &source, &book)?;
+    // mdBook copies the first page to here, where its links would lead nowhere.
+    fs::write(book.join("index.html"), page::redirection(&layout::built(FIRST)))?;
+    for folder in &layout.folders {
+        fs::write(book.join(folder).join("index.html"), listing(&book, folder)?)?;
+    }
+    let count = checked(&book)?;
+    println!("book: {} pages, {count} links checked: {}", layout.pages, book.join("index.html").display());
+    Ok(())
+}
+
+/// Removes what an earlier build left.
+fn empty(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))
+}
+
+fn run_mdbook(mdbook: &Path, source: &Path, book: &Path) -> Result<()> {
+    let mut command = Command::new(mdbook);
+    let output = command.arg("build").arg(source).arg("--dest-dir").arg(book).output();
+    let output = output.with_context(|| format!("cannot run {}", mdbook.display()))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    // mdBook goes on after what it warns of.
+    if !output.status.success() || said.contains("WARN") || said.contains("ERROR") {
+        bail!("mdbook ended with {} and said:\n{said}", output.status);
+    }
+    Ok(())
+}
+
+/// A page that lists the files of a folder to which a page links.
+fn listing(book: &Path, folder: &str) -> Result<String> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(book.join(folder))? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(page::listing(folder, &names))
+}
+
+/// Checks the links and that the book can be searched; the number of links.
+fn checked(book: &Path) -> Result<usize> {
+    if !has_search(book)? {
+        bail!("the book has no search index in {}", book.display());
+    }
+    let found = check::check(book)?;
+    for fault in &found.faults {
+        eprintln!("error: {fault}\n");
+    }
+    match found.faults.len() {
+        0 => Ok(found.links),
+        count => bail!("links of the book that lead nowhere: {count}"),
+    }
+}
+
+/// Whether there is an index for the search: mdBook adds a hash to its name.
+fn has_search(book: &Path) -> Result<bool> {
+    let names: Vec<PathBuf> = fs::read_dir(book)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    let is_index = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("searchindex"))
+    };
+    Ok(names.iter().any(is_index))
+}
