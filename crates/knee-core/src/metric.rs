@@ -1,6 +1,7 @@
 //! What scripts count: series of samples with names, and checks in groups. k6's metrics are such series.
 //!
-//! Sums of what several machines counted in one interval, and of intervals that follow each other, are sums of the whole.
+//! Adding up what several machines counted beside each other, and what was counted in one interval after another, gives what
+//! the whole load counted.
 //! Does not know which series there are, nor filter by tags: the code that runs scripts does.
 
 use std::collections::BTreeMap;
@@ -38,7 +39,7 @@ pub struct Key {
     /// Which of its samples, such as `expected_response:true`; all of them if empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub filter: String,
-    /// The scenario, empty for `setup` and `teardown`; `None` for the whole load.
+    /// The scenario; `None` for the whole load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<String>,
     /// The path of the group, `::outer::inner`; `None` for all.

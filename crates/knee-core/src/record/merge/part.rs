@@ -36,7 +36,7 @@ pub(super) struct Part<R: io::Read> {
     endpoints: Vec<String>,
     /// What scripts counted until the next interval.
     metrics: Metrics,
-    /// The last values of what stays when it has ended.
+    /// The last value of each gauge that still counts when the part has ended.
     kept: BTreeMap<Key, Series>,
     notes: Vec<Note>,
     noted: usize,
@@ -186,7 +186,7 @@ impl<R: io::Read> Part<R> {
         taken
     }
 
-    /// What it still has of what it counted last, in an interval without it.
+    /// The values that still count in an interval in which it has ended.
     pub(super) fn kept(&self) -> Metrics {
         Metrics { series: self.kept.clone(), ..Metrics::default() }
     }
