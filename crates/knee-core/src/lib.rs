@@ -43,3 +43,5 @@ pub mod fixture;
 pub mod fitness;
 
 pub mod event;
+
+pub mod clean;

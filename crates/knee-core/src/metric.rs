@@ -24,6 +24,8 @@ pub const SERIES_MAX: usize = 50_000;
 pub const CHECKS_MAX: usize = 50_000;
 /// About how many bytes all series of a run take at most.
 pub const BYTES_MAX: usize = 96 << 20;
+/// Most thresholds of a run that are kept.
+pub const THRESHOLDS_MAX: usize = 1_000;
 /// Most series of one frame of a record, and most values of them: far fewer than a reader takes.
 const SERIES_OF_FRAME: usize = 64;
 const VALUES_OF_FRAME: usize = 1 << 16;
@@ -99,6 +101,19 @@ pub struct Check {
     pub fails: u64,
 }
 
+/// A limit that a script sets for a metric, judged over the whole load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Threshold {
+    /// The metric, or `metric{tag:value}`.
+    pub metric: String,
+    /// The limit as the script has it, such as `p(95)<200`.
+    pub expression: String,
+    /// The figure that it limits, in the unit of the metric.
+    pub value: f64,
+    /// Whether it held.
+    pub holds: bool,
+}
+
 /// What was counted in an interval, or in a whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Stored", into = "Stored")]
@@ -107,6 +122,9 @@ pub struct Metrics {
     pub series: BTreeMap<Key, Series>,
     /// The groups.
     pub groups: BTreeMap<Place, Group>,
+    /// Thresholds, in the last piece of a load that one machine made. A part of a load has none: only the whole can be
+    /// judged.
+    pub thresholds: Vec<Threshold>,
     /// How many samples and checks were left out, because there were too many series or names.
     pub left_out: u64,
 }
@@ -120,10 +138,10 @@ pub trait MetricSource: Send {
 impl Metrics {
     /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
-        self.series.is_empty() && self.groups.is_empty() && self.left_out == 0
+        self.series.is_empty() && self.groups.is_empty() && self.thresholds.is_empty() && self.left_out == 0
     }
 
-    /// Adds what another machine counted in the same interval.
+    /// Adds what another machine counted in the same interval. Thresholds of a part say nothing of the whole.
     pub fn merge_beside(&mut self, other: &Self) {
         self.add(other, Sink::merge_beside);
     }
@@ -131,6 +149,9 @@ impl Metrics {
     /// Adds what was counted later.
     pub fn merge_after(&mut self, later: &Self) {
         self.add(later, |own, later, _| own.merge(later));
+        if !later.thresholds.is_empty() {
+            self.thresholds = later.thresholds.iter().take(THRESHOLDS_MAX).cloned().collect();
+        }
     }
 
     fn add(&mut self, other: &Self, merge: impl Fn(&mut Sink, &Sink, bool)) {
@@ -193,7 +214,9 @@ impl Metrics {
     /// The same in pieces that each fit into a frame of a record; none if nothing was counted.
     pub fn into_frames(self) -> Vec<Self> {
         let mut frames = Vec::new();
-        let mut next = Self { left_out: self.left_out, ..Self::default() };
+        let mut thresholds = self.thresholds;
+        thresholds.truncate(THRESHOLDS_MAX);
+        let mut next = Self { left_out: self.left_out, thresholds, ..Self::default() };
         let mut values = 0;
         for (key, series) in self.series {
             let more = match &series.sink {
@@ -257,6 +280,8 @@ struct Stored {
     series: Vec<(Key, Series)>,
     #[serde(default)]
     groups: Vec<(Place, Group)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    thresholds: Vec<Threshold>,
     #[serde(default, skip_serializing_if = "is_none")]
     left_out: u64,
 }
@@ -292,15 +317,17 @@ const fn is_none(count: &u64) -> bool {
 
 impl From<Stored> for Metrics {
     fn from(stored: Stored) -> Self {
-        let Stored { series, groups, left_out } = stored;
-        Self { series: series.into_iter().collect(), groups: groups.into_iter().collect(), left_out }
+        let Stored { series, groups, thresholds, left_out } = stored;
+        let (series, groups) = (series.into_iter().collect(), groups.into_iter().collect());
+        Self { series, groups, thresholds, left_out }
     }
 }
 
 impl From<Metrics> for Stored {
     fn from(metrics: Metrics) -> Self {
-        let Metrics { series, groups, left_out } = metrics;
-        Self { series: series.into_iter().collect(), groups: groups.into_iter().collect(), left_out }
+        let Metrics { series, groups, thresholds, left_out } = metrics;
+        let (series, groups) = (series.into_iter().collect(), groups.into_iter().collect());
+        Self { series, groups, thresholds, left_out }
     }
 }
 

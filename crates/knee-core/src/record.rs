@@ -289,7 +289,7 @@ pub struct Point {
     pub to: Nanos,
     /// Whether the interval began within the warm-up.
     pub warm_up: bool,
-    /// Requests that came due.
+    /// Requests that came due, taken up within the interval or not.
     pub planned: u64,
     /// Requests that ended, by outcome, in the order of [`crate::outcome::Outcome::ALL`].
     pub by_outcome: [u64; 6],

@@ -2,6 +2,8 @@
 //!
 //! Does not know statements; see [`crate::sql`].
 
+use knee_core::clean::is_hostile;
+
 /// Most characters of a message.
 const MESSAGE_MAX: usize = 300;
 
@@ -42,14 +44,6 @@ pub(crate) fn message(text: &str, secrets: &[String]) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
-}
-
-/// Controls, line separators, and characters that turn or hide text.
-const fn is_hostile(c: char) -> bool {
-    matches!(c,
-        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{180e}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

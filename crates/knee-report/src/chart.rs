@@ -1,16 +1,20 @@
 //! Charts as inline SVG: axes, bands, lines and dots, drawn once for wide pages and once for narrow ones.
 //!
 //! Defines what is drawn; [`draw`] draws it. Colours are classes of the page's style sheet, so that light and dark pages
-//! and paper have their own. Does not calculate figures and writes no legend: a page does that in HTML, whose lines wrap.
+//! and paper have their own; attributes have those of a page whose style sheet a browser refuses. Does not calculate
+//! figures and writes no legend: a page does that in HTML, whose lines wrap.
 
 pub mod axis;
+
+pub(crate) mod paint;
 
 mod svg;
 
 pub(crate) mod tick;
 
 pub use axis::Axis;
-pub use svg::{draw, sample};
+pub(crate) use svg::pixels;
+pub use svg::{draw, sample, sample_of_band};
 
 /// A chart.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +33,8 @@ pub struct Chart {
     pub lines: Vec<Line>,
     /// Dots, above the lines.
     pub dots: Vec<Dot>,
+    /// Values of the vertical axis that must not be exceeded.
+    pub limits: Vec<Limit>,
     /// Its height on a wide page, in pixels.
     pub height: f64,
 }
@@ -40,7 +46,17 @@ impl Chart {
     /// A chart of lines alone.
     pub fn of_lines(name: &str, description: &str, x: Axis, y: Axis, lines: Vec<Line>) -> Self {
         let (name, description) = (name.to_owned(), description.to_owned());
-        Self { name, description, x, y, bands: Vec::new(), lines, dots: Vec::new(), height: HEIGHT }
+        Self {
+            name,
+            description,
+            x,
+            y,
+            bands: Vec::new(),
+            lines,
+            dots: Vec::new(),
+            limits: Vec::new(),
+            height: HEIGHT,
+        }
     }
 
     /// Whether there is anything to see.
@@ -81,6 +97,19 @@ impl Tone {
             Self::Grey => "c0",
         }
     }
+
+    /// The colour where no style sheet gives one, on light and on dark pages.
+    pub(crate) const fn colour(self) -> &'static str {
+        match self {
+            Self::Blue => "#2a82c4",
+            Self::Orange => "#d0601a",
+            Self::Green => "#2a8f5e",
+            Self::Purple => "#ac5a8c",
+            Self::Sky => "#3592c4",
+            Self::Ochre => "#9a7a10",
+            Self::Grey => "#79828c",
+        }
+    }
 }
 
 /// A stretch of the horizontal axis.
@@ -92,7 +121,7 @@ pub struct Band {
     pub to: f64,
     /// Its colour.
     pub tone: Tone,
-    /// What it is; written near its top.
+    /// What it is; written above it, in its width if it has no bar. Empty if the band has no name.
     pub name: String,
     /// Whether a bar beside the name shows its ends, for bands that can lie on each other.
     pub barred: bool,
@@ -113,7 +142,7 @@ pub enum Stroke {
 
 impl Stroke {
     /// The class of the style sheet.
-    const fn class(self) -> &'static str {
+    pub(crate) const fn class(self) -> &'static str {
         match self {
             Self::Solid => "solid",
             Self::Dashed => "dashed",
@@ -121,6 +150,33 @@ impl Stroke {
             Self::Thin => "thin",
         }
     }
+
+    /// Its width in pixels.
+    pub(crate) const fn width(self) -> &'static str {
+        match self {
+            Self::Solid | Self::Dashed => "1.8",
+            Self::Dotted => "2.4",
+            Self::Thin => "1",
+        }
+    }
+
+    /// Its dashes and the gaps between them, in pixels; `None` without gaps.
+    pub(crate) const fn dashes(self) -> Option<&'static str> {
+        match self {
+            Self::Solid | Self::Thin => None,
+            Self::Dashed => Some("7 5"),
+            Self::Dotted => Some("1 5"),
+        }
+    }
+}
+
+/// A horizontal line over the whole width.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// Where it is on the vertical axis.
+    pub at: f64,
+    /// What it is; written above it.
+    pub name: String,
 }
 
 /// A line.

@@ -1,4 +1,4 @@
-//! Results as one HTML file each: a run, a sweep, a study, a comparison.
+//! Results as one HTML file each: a run, a sweep, a study, a comparison, a search.
 //!
 //! Lays out the views that text and JSON show too, in the same words, and calculates nothing. A file needs no script,
 //! no network and no other file; its content policy allows none. Charts come from [`crate::chart`].
@@ -21,6 +21,8 @@ mod raw;
 
 mod run;
 
+mod search;
+
 mod section;
 
 pub mod served;
@@ -34,4 +36,5 @@ mod words;
 pub use document::{calibration, comparison, record_pair, study};
 pub use history::{history, served_history};
 pub use run::run;
+pub use search::search;
 pub use sweep::sweep;

@@ -34,6 +34,8 @@ pub mod locust;
 
 pub mod page_data;
 
+mod prose;
+
 pub mod sweep;
 
 pub use sweep::SweepView;

@@ -56,6 +56,7 @@ pub use document::LINES_MAX;
 pub(crate) use forest::ForestRow;
 pub(crate) use headline::trust;
 pub use markdown::{UnclearMarkers, claims_begin, markdown, with_claims};
+pub(crate) use markdown::{escaped, sentence_in_line};
 pub(crate) use measuring::{day, machine, program};
 pub use notes::notes;
 pub use provenance::{Commands, Provenance, Session};

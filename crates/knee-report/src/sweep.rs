@@ -7,6 +7,8 @@ mod cpu;
 
 pub mod curve;
 
+mod goal;
+
 pub mod json;
 
 pub mod markdown;
@@ -32,6 +34,7 @@ use crate::view::reading::Reading;
 use curve::Curve;
 
 pub(crate) use cpu::sentences as cpu_sentences;
+pub use goal::Tail;
 pub(crate) use resource::sentences as resource_sentences;
 pub use sentence::{Finding, Remark};
 
@@ -71,6 +74,8 @@ pub struct SweepView<'r> {
     pub rows: Vec<Row>,
     /// Name of the tail's column: the highest percentile that most steps support.
     pub tail: &'static str,
+    /// The percentiles that the limits are about.
+    pub tails: Vec<Tail>,
     /// The curve to draw.
     pub curve: Curve,
     /// Whether it can be trusted.
@@ -114,6 +119,7 @@ impl<'r> SweepView<'r> {
     /// Computes everything that is shown.
     pub fn of(report: &'r Report, about: &'r About) -> Self {
         let (tail, q) = tail(report);
+        let tails = goal::tails(report, (tail, q));
         Self {
             about,
             report,
@@ -124,7 +130,8 @@ impl<'r> SweepView<'r> {
             next: next::steps(report, about.co_located),
             rows: report.trials.iter().map(|trial| row(trial, report.config.kind, q)).collect(),
             tail,
-            curve: Curve::of(report, tail, q),
+            curve: Curve::of(report, (tail, q), &tails),
+            tails,
             state: report.state,
             reasons: report.reasons.clone(),
         }
@@ -134,19 +141,12 @@ impl<'r> SweepView<'r> {
 /// The highest percentile that at least half of the ladder's steps support.
 fn tail(report: &Report) -> (&'static str, f64) {
     const TAILS: [(&str, f64); 3] = [("p99", 0.99), ("p95", 0.95), ("p90", 0.9)];
-    let steps = report.ladder().count();
-    let carries = |q: f64| {
-        let nanos =
-            |trial: &&FinishedStep| Reading::from(trial.result.response.quantile(q)).nanos().is_some();
-        report.ladder().filter(nanos).count() * 2 >= steps
-    };
-    TAILS.into_iter().find(|(_, q)| carries(*q)).unwrap_or(TAILS[2])
+    TAILS.into_iter().find(|(_, q)| goal::carries(report, *q)).unwrap_or(TAILS[2])
 }
 
 /// One step as a row; also used for the line that is printed when the step is done.
 pub fn row(trial: &FinishedStep, kind: LoadKind, tail: f64) -> Row {
     let result = &trial.result;
-    let percentile = |q: f64| Reading::from(result.response.quantile(q));
     Row {
         number: trial.step.number,
         purpose: trial.step.purpose,
@@ -158,8 +158,8 @@ pub fn row(trial: &FinishedStep, kind: LoadKind, tail: f64) -> Row {
         },
         offered: level(result.offered),
         goodput: level(result.goodput),
-        p50: percentile(0.5),
-        tail: percentile(tail),
+        p50: goal::reading(trial, 0.5),
+        tail: goal::reading(trial, tail),
         failed: if result.failed() > 0.0 { number::percent(result.failed()) } else { "0".to_owned() },
         in_flight: number::count(result.in_flight_max),
         outcome: trial.judged.outcome,

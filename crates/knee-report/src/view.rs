@@ -21,6 +21,8 @@ pub mod request_stats;
 
 pub mod reading;
 
+pub mod script;
+
 pub mod spectrum;
 
 pub mod time_summary;

@@ -86,7 +86,7 @@ impl Catalog {
             let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else {
                 continue;
             };
-            match state(&path) {
+            match state(store, &path) {
                 Err(reason) => catalog.skipped.push((name, reason)),
                 Ok(state) => match before.remove(&name).filter(|known| known.state == state) {
                     Some(known) => drop(files.insert(name, known)),
@@ -133,8 +133,9 @@ impl Catalog {
 }
 
 /// The state of a file that belongs into the list; else why it does not.
-fn state(path: &Path) -> Result<State, String> {
+fn state(store: &Store, path: &Path) -> Result<State, String> {
     match fs::metadata(path) {
+        Ok(_) if !store.holds(path) => Err("a link that leads out of the folder".to_owned()),
         Ok(metadata) if !metadata.is_file() => Err("not a file".to_owned()),
         Ok(_) if !store::is_record(path) && !store::is_result(path) => {
             Err("not a saved run or result".to_owned())
@@ -260,6 +261,21 @@ mod tests {
                 catalog.notes()[0].starts_with("note: skipped `cut.result`: the saved result is cut off")
             );
         }
+    }
+
+    #[test]
+    fn a_link_is_listed_only_if_it_stays_in_the_folder() {
+        let (home, store) = store();
+        let saved = store.keep(STARTED, "sweep-a", &result("one")).unwrap();
+        let elsewhere = home.path().join("elsewhere.result");
+        fs::write(&elsewhere, result("not for everyone")).unwrap();
+        for (name, to) in [("b.result", &saved), ("c.result", &elsewhere)] {
+            std::os::unix::fs::symlink(to, store.folder().join(name)).unwrap();
+        }
+        let catalog = Catalog::of(&store, |_| {}).unwrap();
+        let answers: Vec<&str> = catalog.entries.iter().map(|entry| entry.answer.as_str()).collect();
+        assert_eq!(answers, ["one", "one"]);
+        assert_eq!(catalog.notes(), ["note: skipped `c.result`: a link that leads out of the folder"]);
     }
 
     #[test]

@@ -217,6 +217,26 @@ impl Store {
         entries(&self.folder)
     }
 
+    /// Whether a file of the folder of runs lies in it: a link that leads elsewhere does not. A link to another file of
+    /// the folder does.
+    pub fn holds(&self, path: &Path) -> bool {
+        let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+        let within = || Some(fs::canonicalize(path).ok()?.starts_with(fs::canonicalize(&self.folder).ok()?));
+        !is_link || within().unwrap_or(false)
+    }
+
+    /// The saved run or result of this name, and nothing that lies elsewhere: for names that came over the network.
+    ///
+    /// # Errors
+    ///
+    /// When there is none.
+    pub fn find_saved(&self, name: &str) -> Result<PathBuf, Problem> {
+        let paths = [SUFFIX, RESULT_SUFFIX].map(|suffix| self.folder.join(format!("{name}{suffix}")));
+        let is_here =
+            |path: &PathBuf| path.parent() == Some(&*self.folder) && path.is_file() && self.holds(path);
+        paths.into_iter().find(is_here).ok_or_else(|| missing(Path::new(name)))
+    }
+
     /// The file that has the list of what is saved, so that not every file is read for it.
     pub fn index(&self) -> PathBuf {
         self.folder.with_file_name("runs.index")
@@ -463,6 +483,29 @@ mod tests {
         assert_eq!(store.find(&name(&trial)), Ok(trial.clone()));
         let series = store.series().unwrap();
         assert_eq!((series.len(), series[0].list().unwrap()), (1, vec![trial]));
+    }
+
+    #[test]
+    fn a_link_that_leads_out_of_the_folder_of_runs_is_no_saved_run() {
+        let (home, store) = store();
+        let run = store.create(STARTED, "a").unwrap().path;
+        let secret = home.path().join("secret.knee");
+        fs::write(&secret, "not for everyone").unwrap();
+        let link = |name: &str, to: &Path| {
+            let path = store.folder().join(name);
+            std::os::unix::fs::symlink(to, &path).unwrap();
+            path
+        };
+        let (out, within) = (link("out.knee", &secret), link("within.knee", &run));
+        let (nowhere, around) = (link("nowhere.knee", Path::new("gone")), link("around.knee", &out));
+        assert!(store.holds(&run) && store.holds(&within));
+        assert!([out, nowhere, around].iter().all(|path| !store.holds(path)));
+        assert_eq!(store.find_saved("within"), Ok(store.folder().join("within.knee")));
+        for name in
+            ["out", "nowhere", "around", "last", "../secret", home.path().join("secret").to_str().unwrap()]
+        {
+            assert!(store.find_saved(name).is_err(), "{name}");
+        }
     }
 
     #[test]

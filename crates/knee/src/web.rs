@@ -16,6 +16,8 @@ pub mod answer;
 
 mod guard;
 
+mod places;
+
 mod protection;
 
 mod refusal;
@@ -26,6 +28,7 @@ mod token;
 
 pub use answer::Answer;
 use guard::Guesses;
+use places::{Place, Places};
 pub use protection::{COMMON, Policy};
 pub use refusal::Refusal;
 pub use request::Request;
@@ -37,8 +40,6 @@ use token::Token;
 const REQUEST_TIME: Duration = Duration::from_secs(5);
 /// Longest that a write can wait for a reader that takes nothing.
 pub const WRITE_TIME: Duration = Duration::from_secs(10);
-/// Most connections at a time; further ones are closed at once.
-const CONNECTIONS_MAX: usize = 48;
 /// Memory of a connection's thread, which can lay out a whole result.
 const STACK: usize = 2 << 20;
 
@@ -85,7 +86,7 @@ struct Served<S> {
     guesses: Mutex<Guesses>,
     clock: MonotonicClock,
     write_time: Duration,
-    connections: Mutex<usize>,
+    places: Arc<Places>,
 }
 
 impl<S: Site> Server<S> {
@@ -104,7 +105,7 @@ impl<S: Site> Server<S> {
             guesses: Mutex::default(),
             clock: MonotonicClock::start(),
             write_time,
-            connections: Mutex::default(),
+            places: Arc::default(),
         });
         let shared = served.clone();
         thread::Builder::new().name("web".to_owned()).spawn(move || accept(&listener, &shared))?;
@@ -137,39 +138,16 @@ fn accept<S: Site>(listener: &TcpListener, served: &Arc<Served<S>>) {
             thread::sleep(Duration::from_millis(100));
             continue;
         };
-        let Some(place) = Place::take(served) else { continue };
+        let stream = Arc::new(stream);
+        let Some(mut place) = served.places.take(&stream) else { continue };
+        let served = served.clone();
         let thread = thread::Builder::new().name("web-connection".to_owned()).stack_size(STACK);
         // Without a thread the connection closes; a browser tries again.
-        let _ = thread.spawn(move || converse(&stream, &place.0));
-    }
-}
-
-/// A place among the connections; free again when this is dropped.
-struct Place<S>(Arc<Served<S>>);
-
-impl<S> Place<S> {
-    fn take(served: &Arc<Served<S>>) -> Option<Self> {
-        let mut connections = served.lock();
-        if *connections >= CONNECTIONS_MAX {
-            return None;
-        }
-        *connections += 1;
-        Some(Self(served.clone()))
-    }
-}
-
-impl<S> Drop for Place<S> {
-    fn drop(&mut self) {
-        *self.0.lock() -= 1;
+        let _ = thread.spawn(move || converse(&stream, &served, &mut place));
     }
 }
 
 impl<S> Served<S> {
-    fn lock(&self) -> std::sync::MutexGuard<'_, usize> {
-        // A counter cannot be half changed.
-        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether the request can be answered: its host, its origin, its method, its token, in this order.
     fn admit(&self, request: &Request, local: SocketAddr) -> Result<(), Refusal> {
         guard::check(request, local)?;
@@ -182,14 +160,14 @@ impl<S> Served<S> {
 }
 
 /// Answers the one request of a connection. Errors of the connection mean that the browser is gone.
-fn converse<S: Site>(stream: &TcpStream, served: &Served<S>) {
+fn converse<S: Site>(stream: &TcpStream, served: &Served<S>, place: &mut Place) {
     let _ = stream.set_nodelay(true);
     let _ = stream.set_write_timeout(Some(served.write_time));
     let Ok(local) = stream.local_addr() else { return };
     let request = request::read(stream, REQUEST_TIME);
     let _ = match request.and_then(|request| served.admit(&request, local).map(|()| request)) {
-        Ok(request) => served.site.respond(&request, &served.pass, stream),
-        Err(Refusal::Closed) => Ok(()),
+        Ok(request) if place.keep() => served.site.respond(&request, &served.pass, stream),
+        Ok(_) | Err(Refusal::Closed) => Ok(()),
         Err(refusal) => Answer::refusal(refusal).write(stream, false),
     };
     leave(stream);
@@ -215,13 +193,23 @@ fn leave(mut stream: &TcpStream) {
 impl<S: Site> Server<S> {
     /// Sends a request with the token.
     pub fn ask(&self, target: &str, patience: Duration) -> TcpStream {
+        let (address, token) = (self.0.address, self.0.pass.token.text());
+        self.send(
+            &format!("GET {target} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\r\n"),
+            patience,
+        )
+    }
+
+    /// Sends some bytes over a new connection.
+    pub fn send(&self, text: &str, patience: Duration) -> TcpStream {
         use std::io::Write;
-        let address = self.0.address;
-        let mut stream = TcpStream::connect(address).unwrap();
+        let mut stream = TcpStream::connect(self.0.address).unwrap();
         stream.set_read_timeout(Some(patience)).unwrap();
-        let token = self.0.pass.token.text();
-        write!(stream, "GET {target} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\r\n")
-            .unwrap();
+        // A server that refuses can close before it has everything.
+        let _ = stream.write_all(text.as_bytes());
         stream
     }
 }
+
+#[cfg(test)]
+mod tests;

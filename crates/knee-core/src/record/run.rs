@@ -58,6 +58,8 @@ pub struct RunBuilder {
     collector: Collector,
     /// The interval that was added last, all endpoints together; kept for its memory.
     total: Total,
+    /// Arrivals that were due and not taken up when it ended.
+    waiting: u64,
     /// How coarse the histograms of single endpoints are.
     coarseness: u8,
     /// What names and other texts take.
@@ -108,6 +110,7 @@ impl RunBuilder {
             stopped: None,
             collector,
             total: Total::default(),
+            waiting: 0,
             coarseness: 0,
             text_bytes: 0,
             damaged: None,
@@ -191,7 +194,8 @@ impl RunBuilder {
             self.concurrency.merge_after(&interval.concurrency);
         }
         self.collector.add(interval, &self.total.accounting, &self.total.service);
-        self.series.push(self.total.point(interval, !measured));
+        self.series.push(self.total.point(interval, !measured, self.waiting));
+        self.waiting = interval.backlog;
         self.gaps += u64::from(interval.from > self.ended);
         self.meet(interval);
     }

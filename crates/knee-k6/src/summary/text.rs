@@ -1,9 +1,12 @@
 //! k6's summary as text: thresholds, total, and in its full form groups and scenarios.
 //!
 //! The layout is k6's to the byte, blanks at the ends of lines included, because scripts and people
-//! compare it. Does not compute figures.
+//! compare it. Only names differ, if they contain characters that act on a terminal: k6 prints these, and here they are
+//! written out, because scripts name checks and groups after responses of servers. Does not compute figures.
 
 use std::fmt::Write as _;
+
+use knee_core::clean;
 
 use super::number::{self, TimeUnit, plain, share};
 use super::{Entry, Summary, contains_of, figure_name, trend_stats};
@@ -59,11 +62,11 @@ impl Writer<'_> {
         }
         self.title(text, "THRESHOLDS");
         for metric in judged {
-            let _ = writeln!(text, "    {}", metric.name);
+            let _ = writeln!(text, "    {}", clean::line(&metric.name));
             for threshold in &metric.thresholds {
                 let (tone, mark) = if threshold.holds { (Tone::Good, '✓') } else { (Tone::Bad, '✗') };
                 let mark = self.style.paint(tone, &mark.to_string());
-                let source = self.style.paint(Tone::Word, &format!("'{}'", threshold.source));
+                let source = self.style.paint(Tone::Word, &format!("'{}'", clean::line(&threshold.source)));
                 let name = self.style.paint(Tone::Word, &figure_name(threshold.aggregation));
                 let value = self.style.paint(Tone::Value, &self.threshold_value(metric, threshold));
                 let _ = writeln!(text, "    {mark} {source} {name}={value}");
@@ -140,13 +143,13 @@ impl Writer<'_> {
     }
 
     fn check(&self, text: &mut String, check: &Check, indent: usize) {
-        let pad = " ".repeat(indent);
+        let (pad, name) = (" ".repeat(indent), clean::line(&check.name));
         if check.fails == 0 {
-            let line = self.style.paint(Tone::Good, &format!("✓ {}", check.name));
+            let line = self.style.paint(Tone::Good, &format!("✓ {name}"));
             let _ = writeln!(text, "{pad}{line}");
             return;
         }
-        let line = self.style.paint(Tone::Bad, &format!("✗ {}", check.name));
+        let line = self.style.paint(Tone::Bad, &format!("✗ {name}"));
         let _ = writeln!(text, "{pad}{line}");
         let (passes, fails) = (check.passes, check.fails);
         let percent = 100 * passes / (passes + fails);
@@ -191,7 +194,10 @@ impl Writer<'_> {
             Sink::Trend(_) => {
                 let values = trend_stats(&entry.sink, &self.summary.trend_stats);
                 let pair = |(stat, value): (&String, f64)| {
-                    (stat.clone(), number::value(value, contains_of(entry.metric, stat), self.unit))
+                    (
+                        clean::line(stat).into_owned(),
+                        number::value(value, contains_of(entry.metric, stat), self.unit),
+                    )
                 };
                 Row::Trend(self.summary.trend_stats.iter().zip(values).map(pair).collect())
             }
@@ -210,7 +216,7 @@ impl Writer<'_> {
         }
         for (name, part) in parts.iter().filter(|(name, _)| !matches!(name.as_str(), "" | "default")) {
             text.push('\n');
-            self.title(text, &format!("SCENARIO: {name}"));
+            self.title(text, &format!("SCENARIO: {}", clean::line(name)));
             let checks = part.groups.all_checks();
             self.checks(text, sum(&checks), &checks, INDENT);
             self.section(text, part.sections.get(&None), INDENT);
@@ -228,11 +234,12 @@ impl Writer<'_> {
             return;
         }
         let indent = INDENT + 2 * depth;
+        let name = format!("GROUP: {}", clean::line(&group.name));
         if depth == 0 {
             text.push('\n');
-            self.title(text, &format!("GROUP: {}", group.name));
+            self.title(text, &name);
         } else {
-            let title = self.style.paint(Tone::Bold, &format!("GROUP: {}", group.name));
+            let title = self.style.paint(Tone::Bold, &name);
             let _ = write!(text, "{}↳ {title} \n\n", " ".repeat(indent - 2));
         }
         if !is_stage {
@@ -274,7 +281,11 @@ fn per_second(count: f64, elapsed: SignedDuration) -> f64 {
 
 /// The name of a line: sub-metrics show their filter, a little to the right.
 fn line_name(entry: &Entry<'_>) -> String {
-    if entry.suffix.is_empty() { entry.metric.name.clone() } else { format!("  {{ {} }}", entry.suffix) }
+    if entry.suffix.is_empty() {
+        clean::line(&entry.metric.name).into_owned()
+    } else {
+        format!("  {{ {} }}", clean::line(entry.suffix))
+    }
 }
 
 /// The headings under which metrics stand.

@@ -79,6 +79,20 @@ impl Axis {
         Self { name: name.to_owned(), from, to, by_ratio, ticks }
     }
 
+    /// The same axis with whole numbers at its ticks, for what is counted.
+    #[must_use]
+    pub fn of_counts(mut self) -> Self {
+        self.ticks.retain(|(at, _)| at.fract() == 0.0);
+        self
+    }
+
+    /// An axis of things in order, from the first to the `last`.
+    pub fn places(name: &str, last: usize) -> Self {
+        let (from, to) = (0.5, last.max(1) as f64 + 0.5);
+        let ticks = tick::linear(from, to).into_iter().map(|tick| (tick, tick::short(tick))).collect();
+        Self { name: name.to_owned(), from, to, by_ratio: false, ticks }.of_counts()
+    }
+
     /// Where a value is, 0 at the beginning and 1 at the end; values beyond an end are at that end.
     pub fn share(&self, value: f64) -> f64 {
         let share = if self.by_ratio {
@@ -118,6 +132,14 @@ mod tests {
         let axis = Axis::percentiles("percentile", 0.999);
         assert_eq!(labels(&axis), ["0", "p50", "p90", "p99", "p99.9"]);
         assert!((axis.share(nines(0.9)) * 3.0 - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_counted_has_whole_numbers_at_its_ticks() {
+        assert_eq!(labels(&Axis::amounts("requests", 1.0).of_counts()), ["0", "1"]);
+        assert_eq!(labels(&Axis::levels("connections", (0.0, 2.0), false).of_counts()), ["0", "1", "2"]);
+        assert_eq!(labels(&Axis::places("runs, oldest first", 2)), ["1", "2"]);
+        assert_eq!(labels(&Axis::places("runs, oldest first", 24)), ["5", "10", "15", "20"]);
     }
 
     #[test]

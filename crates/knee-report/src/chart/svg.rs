@@ -1,23 +1,28 @@
 //! Draws a chart as SVG, in a size for wide pages and in one for narrow pages; the style sheet shows the one that fits.
 //!
-//! Knows sizes, places and classes. Does not know what is drawn, and has no colours.
+//! Knows sizes and places. Does not know what is drawn; [`super::paint`] has the elements with their colours.
 
 use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
 use super::axis::Axis;
-use super::{Band, Chart, Dot, Line, Shape, Stroke, Tone};
+use super::paint::{self, Anchor};
+use super::{Band, Chart, Dot, Limit, Line, Shape, Stroke, Tone};
 
 /// The size of a drawing: its width in its own pixels, and its height as a share of the chart's.
 struct Size {
     class: &'static str,
     width: f64,
     height: f64,
+    /// Whether it is not shown without a style sheet.
+    hidden: bool,
 }
 
-const WIDE: Size = Size { class: "chart wide", width: 920.0, height: 1.0 };
-const NARROW: Size = Size { class: "chart narrow", width: 360.0, height: 0.85 };
+const WIDE: Size = Size { class: "chart wide", width: 920.0, height: 1.0, hidden: false };
+const NARROW: Size = Size { class: "chart narrow", width: 360.0, height: 0.85, hidden: true };
+/// The letters where no style sheet chooses them.
+const LETTERS: &str = "system-ui, Helvetica, Arial, sans-serif";
 
 /// Pixels that a letter of a label takes at the most on average.
 const LETTER: f64 = 6.6;
@@ -43,8 +48,17 @@ pub fn draw(chart: &Chart) -> Markup {
 /// A short piece of a line, for a legend.
 pub fn sample(tone: Tone, stroke: Stroke) -> Markup {
     html! {
-        svg.sample viewBox="0 0 26 10" aria-hidden="true" {
-            path class=(format!("line {} {}", tone.class(), stroke.class())) d="M1 5H25" {}
+        svg.sample viewBox="0 0 26 10" width="26" height="10" aria-hidden="true" {
+            (paint::line(tone, stroke, "M1 5H25"))
+        }
+    }
+}
+
+/// A short piece of a band, for a legend.
+pub fn sample_of_band(tone: Tone) -> Markup {
+    html! {
+        svg.sample viewBox="0 0 26 10" width="26" height="10" aria-hidden="true" {
+            (paint::band(tone, ("0", "0"), ("26", "10")))
         }
     }
 }
@@ -56,19 +70,20 @@ struct Field<'c> {
     right: f64,
     top: f64,
     bottom: f64,
+    /// The height of the whole drawing.
+    height: f64,
 }
 
 impl<'c> Field<'c> {
     fn of(chart: &'c Chart, size: &Size) -> Self {
         let longest = chart.y.ticks.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
         let lines = if chart.x.name.is_empty() { 1.0 } else { 2.0 };
-        Self {
-            chart,
-            left: (longest as f64 * LETTER + 12.0).max(LEFT),
-            right: size.width - MARGIN,
-            top: HEAD,
-            bottom: chart.height * size.height - lines * LINE_HEIGHT - 6.0,
-        }
+        let left = (longest as f64 * LETTER + 12.0).max(LEFT);
+        let right = size.width - MARGIN;
+        let flat = Self { chart, left, right, top: HEAD, bottom: HEAD, height: HEAD };
+        let above = rows_above(&flat) as f64 * LINE_HEIGHT;
+        let height = (chart.height * size.height + above).round();
+        Self { top: HEAD + above, bottom: height - lines * LINE_HEIGHT - 6.0, height, ..flat }
     }
 
     fn x(&self, value: f64) -> f64 {
@@ -82,16 +97,18 @@ impl<'c> Field<'c> {
 
 fn picture(chart: &Chart, size: &Size) -> Markup {
     let field = Field::of(chart, size);
-    let view_box = format!("0 0 {} {:.0}", size.width, chart.height * size.height);
+    let (width, height) = (size.width.to_string(), field.height.to_string());
     html! {
-        svg class=(size.class) viewBox=(view_box) role="img" {
+        svg class=(size.class) viewBox=(format!("0 0 {width} {height}")) width=(width) height=(height)
+            font-size="12" font-family=(LETTERS) display=[size.hidden.then_some("none")] role="img" {
             title { (chart.name) }
             desc { (chart.description) }
             @for band in &chart.bands { (band_of(&field, band)) }
             (vertical(&field))
             (horizontal(&field))
             @for line in &chart.lines { (line_of(&field, line)) }
-            @for (position, band) in chart.bands.iter().enumerate() { (name_of(&field, band, position)) }
+            (names_of_bands(&field))
+            @for limit in &chart.limits { (limit_of(&field, limit)) }
             @for dot in &chart.dots { (dot_of(&field, dot)) }
         }
     }
@@ -112,10 +129,10 @@ fn vertical(field: &Field<'_>) -> Markup {
         .collect();
     html! {
         @for (y, text) in labels {
-            path.rule d=(format!("M{:.1} {y:.1}H{:.1}", field.left, field.right)) {}
-            text.end x=(pixels(field.left - 6.0)) y=(pixels(y + 4.0)) { (text) }
+            (paint::rule(&format!("M{:.1} {y:.1}H{:.1}", field.left, field.right)))
+            (paint::label(Some("end"), Anchor::End, (&pixels(field.left - 6.0), &pixels(y + 4.0)), text))
         }
-        text.name x="0" y="12" { (axis.name) }
+        (paint::label(Some("name"), Anchor::Start, ("0", "12"), &axis.name))
     }
 }
 
@@ -135,13 +152,13 @@ fn horizontal(field: &Field<'_>) -> Markup {
     }
     let (below, name) = (field.bottom + LINE_HEIGHT, field.bottom + 2.0 * LINE_HEIGHT);
     html! {
-        path.edge d=(format!("M{:.1} {:.1}H{:.1}", field.left, field.bottom, field.right)) {}
+        (paint::edge(&format!("M{:.1} {:.1}H{:.1}", field.left, field.bottom, field.right)))
         @for (x, middle, text) in labels {
-            path.edge d=(format!("M{x:.1} {:.1}v4", field.bottom)) {}
-            text.mid x=(pixels(middle)) y=(pixels(below)) { (text) }
+            (paint::edge(&format!("M{x:.1} {:.1}v4", field.bottom)))
+            (paint::label(Some("mid"), Anchor::Middle, (&pixels(middle), &pixels(below)), text))
         }
         @if !axis.name.is_empty() {
-            text.end.name x=(pixels(field.right)) y=(pixels(name)) { (axis.name) }
+            (paint::label(Some("end name"), Anchor::End, (&pixels(field.right), &pixels(name)), &axis.name))
         }
     }
 }
@@ -153,29 +170,66 @@ fn ascending(axis: &Axis) -> impl Iterator<Item = (f64, &str)> {
 /// A band over the whole height.
 fn band_of(field: &Field<'_>, band: &Band) -> Markup {
     let (from, to) = (field.x(band.from), field.x(band.to));
+    let size = (pixels((to - from).max(1.0)), pixels(field.bottom - field.top));
+    paint::band(band.tone, (&pixels(from), &pixels(field.top)), (&size.0, &size.1))
+}
+
+/// Lines of text above the field: one for each band with a bar, and one for all others whose names fit.
+fn rows_above(field: &Field<'_>) -> usize {
+    let (barred, others): (Vec<&Band>, Vec<&Band>) = field.chart.bands.iter().partition(|band| band.barred);
+    barred.len() + usize::from(others.into_iter().any(|band| fits_within(field, band)))
+}
+
+/// Whether a band has a name that fits into its width.
+fn fits_within(field: &Field<'_>, band: &Band) -> bool {
+    !band.name.is_empty() && length(&band.name) <= field.x(band.to) - field.x(band.from)
+}
+
+/// The names of the bands above the field, so that they cover no line. A band that is too narrow for its name has it in
+/// the legend alone.
+fn names_of_bands(field: &Field<'_>) -> Markup {
+    let bands = &field.chart.bands;
+    let row = |place: usize| HEAD + LINE_HEIGHT * place as f64 + 10.0;
+    let (barred, others): (Vec<&Band>, Vec<&Band>) = bands.iter().partition(|band| band.barred);
     html! {
-        rect class=(format!("band {}", band.tone.class())) x=(pixels(from)) y=(pixels(field.top))
-            width=(pixels((to - from).max(1.0))) height=(pixels(field.bottom - field.top)) {}
+        @for (place, band) in barred.iter().enumerate() { (name_beside_bar(field, band, row(place))) }
+        @for band in others { (name_within(field, band, row(barred.len()))) }
     }
 }
 
-/// The name of a band, one line lower than that of the band before it: within the band, or beside its bar.
-fn name_of(field: &Field<'_>, band: &Band, position: usize) -> Markup {
-    let (from, to) = (field.x(band.from), field.x(band.to));
-    let y = field.top + 14.0 + LINE_HEIGHT * position as f64;
-    let letters = band.name.chars().count() as f64 * LETTER;
-    let left = from - 6.0 - letters;
-    let x = match band.barred {
-        true if left >= field.left => left,
-        false if letters + 8.0 <= to - from => from + 4.0,
-        _ => (to + 6.0).min(field.right - letters).max(field.left),
-    };
+/// The name of a band in the middle of its width, if it fits there.
+fn name_within(field: &Field<'_>, band: &Band, y: f64) -> Markup {
+    let middle = pixels(f64::midpoint(field.x(band.from), field.x(band.to)));
     html! {
-        @if band.barred {
-            path class=(format!("line {}", band.tone.class()))
-                d=(format!("M{from:.1} {:.1}v8m0 -4H{to:.1}m0 -4v8", y - 8.0)) {}
-        }
-        text.halo x=(pixels(x)) y=(pixels(y)) { (band.name) }
+        @if fits_within(field, band) { (paint::halo(Anchor::Middle, (&middle, &pixels(y)), &band.name)) }
+    }
+}
+
+/// A bar from end to end of a band, with its name at the left if it fits there.
+fn name_beside_bar(field: &Field<'_>, band: &Band, y: f64) -> Markup {
+    let (from, to) = (field.x(band.from), field.x(band.to));
+    let left = from - 6.0 - length(&band.name);
+    // There are no labels of an axis at the left of this row.
+    let x = if left >= 0.0 { left } else { (to + 6.0).min(field.right - length(&band.name)).max(0.0) };
+    let bar = format!("M{from:.1} {:.1}v8m0 -4H{to:.1}m0 -4v8", y - 8.0);
+    html! {
+        (paint::line(band.tone, Stroke::Solid, &bar))
+        (paint::halo(Anchor::Start, (&pixels(x), &pixels(y)), &band.name))
+    }
+}
+
+/// Pixels that a text takes at the most.
+fn length(text: &str) -> f64 {
+    text.chars().count() as f64 * LETTER
+}
+
+/// A line over the whole width with its name above it, or below it at the upper edge.
+fn limit_of(field: &Field<'_>, limit: &Limit) -> Markup {
+    let y = field.y(limit.at);
+    let text = if y - LINE_HEIGHT < field.top { y + 14.0 } else { y - 5.0 };
+    html! {
+        (paint::limit(&format!("M{:.1} {y:.1}H{:.1}", field.left, field.right)))
+        (paint::halo(Anchor::Start, (&pixels(field.left + 4.0), &pixels(text)), &limit.name))
     }
 }
 
@@ -192,37 +246,28 @@ fn line_of(field: &Field<'_>, line: &Line) -> Markup {
         let _ = if begun { write!(path, "L{x:.1} {y:.1}") } else { write!(path, "M{x:.1} {y:.1}h0") };
         begun = true;
     }
-    html! {
-        @if !path.is_empty() {
-            path class=(format!("line {} {}", line.tone.class(), line.stroke.class())) d=(path) {}
-        }
-    }
+    html! { @if !path.is_empty() { (paint::line(line.tone, line.stroke, &path)) } }
 }
 
 fn dot_of(field: &Field<'_>, dot: &Dot) -> Markup {
     let (x, y) = (field.x(dot.at.0), field.y(dot.at.1));
-    let class = |shape: &str| format!("{shape} {}", dot.tone.class());
-    let circle = |shape: &str| {
-        html! {
-            circle class=(class(shape)) cx=(pixels(x)) cy=(pixels(y)) r=(pixels(RADIUS)) { title { (dot.text) } }
-        }
-    };
+    let circle = |filled: bool| paint::circle(filled, dot.tone, (&pixels(x), &pixels(y)), RADIUS, &dot.text);
     match dot.shape {
-        Shape::Disc => circle("disc"),
-        Shape::Ring => circle("ring"),
+        Shape::Disc => circle(true),
+        Shape::Ring => circle(false),
         Shape::Cross => {
             let (left, right) = (x - RADIUS, x + RADIUS);
             let (top, bottom) = (y - RADIUS, y + RADIUS);
             let path = format!(
                 "M{left:.1} {top:.1}L{right:.1} {bottom:.1}M{left:.1} {bottom:.1}L{right:.1} {top:.1}"
             );
-            html! { path class=(class("cross")) d=(path) { title { (dot.text) } } }
+            paint::cross(dot.tone, &path, &dot.text)
         }
     }
 }
 
 /// A length in pixels, with one decimal.
-fn pixels(length: f64) -> String {
+pub(crate) fn pixels(length: f64) -> String {
     format!("{length:.1}")
 }
 
@@ -240,7 +285,8 @@ mod tests {
     fn a_gap_splits_a_line_and_a_point_without_neighbours_is_seen() {
         let points = vec![Some((1.0, 10.0)), Some((2.0, 20.0)), None, Some((4.0, 30.0))];
         let drawn = draw(&chart(points)).into_string();
-        let path = drawn.split("class=\"line c1 solid\" d=\"").nth(1).unwrap().split('"').next().unwrap();
+        let line = drawn.split("class=\"line c1 solid\"").nth(1).unwrap().split('>').next().unwrap();
+        let path = line.split(" d=\"").nth(1).unwrap();
         assert_eq!(
             (path.matches('M').count(), path.matches('L').count(), path.matches("h0").count()),
             (2, 1, 2)
@@ -259,5 +305,65 @@ mod tests {
         let points = [f64::NAN, f64::INFINITY, -1.0, 1e300].map(|y| Some((3.0, y)));
         let drawn = draw(&chart(points.to_vec())).into_string();
         assert!(!drawn.contains("NaN") && !drawn.contains("inf"), "{drawn}");
+    }
+
+    /// The value of an attribute of an element.
+    fn get<'e>(element: &'e str, name: &str) -> Option<&'e str> {
+        element.split(&format!(" {name}=\"")).nth(1)?.split('"').next()
+    }
+
+    #[test]
+    fn a_chart_is_right_on_a_page_whose_style_sheet_is_refused() {
+        let band = Band { from: 2.0, to: 8.0, tone: Tone::Sky, name: "knee".to_owned(), barred: true };
+        let dot = |shape| Dot { at: (3.0, 30.0), tone: Tone::Grey, shape, text: "a step".to_owned() };
+        let chart = Chart {
+            bands: vec![band.clone(), Band { barred: false, ..band }],
+            dots: [Shape::Disc, Shape::Ring, Shape::Cross].map(dot).to_vec(),
+            limits: vec![Limit { at: 50.0, name: "p99 ≤ 50 ms".to_owned() }],
+            ..chart(vec![Some((1.0, 10.0)), Some((2.0, 20.0))])
+        };
+        let drawn =
+            format!("{}{}", draw(&chart).into_string(), sample(Tone::Blue, Stroke::Dashed).into_string());
+        for element in drawn.split('<').filter(|element| !element.starts_with('/')) {
+            let known = |names: &[&str]| names.iter().all(|name| get(element, name).is_some());
+            let right = match element.split([' ', '>']).next().unwrap() {
+                "path" if get(element, "class").unwrap().starts_with("disc") => known(&["fill"]),
+                "path" => get(element, "fill") == Some("none") && known(&["stroke"]),
+                "rect" => known(&["fill", "opacity", "width", "height"]),
+                "circle" => known(&["fill", "stroke", "r"]),
+                "text" => known(&["fill", "text-anchor"]),
+                "svg" => known(&["viewBox", "width", "height"]),
+                _ => true,
+            };
+            assert!(right, "{element}");
+        }
+        let pictures: Vec<&str> = drawn.split("<svg class=\"chart").skip(1).collect();
+        assert_eq!(pictures.iter().map(|svg| get(svg, "display")).collect::<Vec<_>>(), [None, Some("none")]);
+        assert!(pictures.iter().all(|svg| get(svg, "font-size") == Some("12")), "letters have a size");
+        assert!(drawn.contains("stroke-dasharray=\"7 5\""), "{drawn}");
+    }
+
+    #[test]
+    fn the_name_of_a_band_covers_no_line_and_is_left_out_where_it_does_not_fit() {
+        let band =
+            |from, to, name: &str| Band { from, to, tone: Tone::Grey, name: name.to_owned(), barred: false };
+        let bands = vec![band(0.0, 1.0, "warm-up"), band(7.0, 10.0, "grace period")];
+        let chart = Chart { bands, ..chart(vec![Some((1.0, 10.0))]) };
+        let drawn = draw(&chart).into_string();
+        let (wide, narrow) = drawn.split_once("chart narrow").unwrap();
+        assert_eq!((wide.matches("warm-up").count(), wide.matches("grace period").count()), (1, 1), "{wide}");
+        assert_eq!((narrow.matches("warm-up").count(), narrow.matches("grace period").count()), (0, 1));
+        let field = |svg: &str| get(svg.split("<rect").nth(1).unwrap(), "y").unwrap().parse::<f64>().unwrap();
+        for name in wide.split("<text class=\"halo\"").skip(1) {
+            assert!(get(name, "y").unwrap().parse::<f64>().unwrap() < field(wide), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_limit_is_a_line_over_the_whole_width_with_its_name() {
+        let limits = vec![Limit { at: 50.0, name: "p99 ≤ 50 ms".to_owned() }];
+        let drawn = draw(&Chart { limits, ..chart(vec![Some((1.0, 10.0))]) }).into_string();
+        assert_eq!(drawn.matches("class=\"limit\"").count(), 2, "wide and narrow");
+        assert!(drawn.contains(">p99 ≤ 50 ms</text>"), "{drawn}");
     }
 }

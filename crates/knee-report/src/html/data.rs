@@ -6,8 +6,8 @@
 use knee_core::record::compact::Compact;
 use maud::{Markup, html};
 
-use super::raw;
 use super::section::Section;
+use super::{raw, words};
 use crate::kept::KeptResult;
 use crate::page_data::Carried;
 
@@ -80,7 +80,7 @@ impl Data {
     /// What a reader must know about the data.
     pub fn section(&self) -> Section {
         let body = html! {
-            @for said in &self.said { p { (said) } }
+            @for said in &self.said { p { (words::sentence(said)) } }
             @if self.json.is_some() {
                 p { "The JSON is the element with the name " code { "knee-data" } " at the end of the file." }
             }

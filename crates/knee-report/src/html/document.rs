@@ -2,6 +2,7 @@
 //!
 //! Does not write a word of a result; [`crate::study`] does.
 
+use knee_core::record::Run;
 use knee_study::compare::Comparison;
 use knee_study::record_pair::RecordPair;
 use knee_study::study::Conclusion;
@@ -11,9 +12,12 @@ use super::data::Data;
 use super::forest::{By, table as forest_table};
 use super::front::{Front, Standing, Trust};
 use super::page::{Page, Place};
+use super::picture::figure;
+use super::run::distribution;
 use super::section::Section;
 use super::table::{Table as Grid, cell, words as of_words};
 use super::{raw, words};
+use crate::View;
 use crate::kept::{self, KeptResult};
 use crate::study::plot::{self, Plot, PlotKind};
 use crate::study::{self, Block, Document, ForestRow, Provenance, Table, forest};
@@ -50,10 +54,12 @@ pub fn comparison(comparison: &Comparison) -> String {
     page("Comparison", &document, Some(trust(&comparison.study)), (&plots, forest), data)
 }
 
-/// The page of two saved runs.
-pub fn record_pair(pair: &RecordPair) -> String {
+/// The page of two saved runs, with the response times of both in one picture.
+pub fn record_pair(pair: &RecordPair, runs: (&Run, &Run)) -> String {
     let data = data(&kept::record_pair(pair));
-    page("Two runs", &study::comparison::record_pair(pair), None, (&[], None), data)
+    let picture = distribution::of_two([("A", &View::of(runs.0)), ("B", &View::of(runs.1))]);
+    let picture = picture.map(|chart| html! { (figure(&chart)) p.note { (distribution::SPECTRUM) } });
+    page("Two runs", &study::comparison::record_pair(pair), None, (&[], picture), data)
 }
 
 /// The page of the noise floor of a machine.
@@ -74,8 +80,9 @@ fn trust(conclusion: &Conclusion) -> Trust {
     let totals = &conclusion.totals;
     let standing = match () {
         () if totals.valid + totals.suspect == 0 => Standing::Bad,
-        () if totals.valid == totals.trials && conclusion.over => Standing::Good,
-        () => Standing::Doubtful,
+        () if totals.valid != totals.trials || !conclusion.over => Standing::Doubtful,
+        () if conclusion.blocks < conclusion.least_blocks => Standing::Neutral,
+        () => Standing::Good,
     };
     let summary = study::trust(conclusion);
     let reasons = study::notes(conclusion).into_iter().map(|note| (note, String::new())).collect();
@@ -95,11 +102,13 @@ fn page(
     let (mut front, mut tables) = front(kind, document, trust, (first, plots, forest));
     // Without a verdict, the tables are the answer.
     if front.trust.is_none() {
-        front.picture = html! { @for block in std::mem::take(&mut tables) { (self::block(block, plots)) } };
+        let tables = std::mem::take(&mut tables);
+        front.picture =
+            html! { @for block in tables { (self::block(block, plots, &document.title)) } (front.picture) };
     }
     let mut sections = Vec::new();
     if !tables.is_empty() {
-        let body = html! { @for block in tables { (self::block(block, plots)) } };
+        let body = html! { @for block in tables { (self::block(block, plots, "In detail")) } };
         sections.push(Section::new("detail", "In detail", "", body));
     }
     sections.extend(self::sections(rest, plots));
@@ -119,7 +128,7 @@ fn front<'b>(
         match block {
             Block::Lead(text) | Block::Paragraph(text) => answer.push(text.clone()),
             Block::List(texts) => points.extend(texts.iter().cloned()),
-            Block::Picture { .. } if picture.is_none() => picture = Some(self::block(block, plots)),
+            Block::Picture { .. } if picture.is_none() => picture = Some(self::block(block, plots, "")),
             other => tables.push(other),
         }
     }
@@ -148,10 +157,10 @@ fn sections(blocks: &[Block], plots: &[Plot]) -> Vec<Section> {
     for block in blocks {
         match block {
             Block::Heading(heading) => sections.push((heading.clone(), Vec::new())),
-            Block::Links { name, .. } => sections.push((name.clone(), vec![self::block(block, plots)])),
+            Block::Links { name, .. } => sections.push((name.clone(), vec![self::block(block, plots, name)])),
             block => {
-                if let Some((_, inside)) = sections.last_mut() {
-                    inside.push(self::block(block, plots));
+                if let Some((heading, inside)) = sections.last_mut() {
+                    inside.push(self::block(block, plots, heading));
                 }
             }
         }
@@ -169,14 +178,17 @@ fn sections(blocks: &[Block], plots: &[Plot]) -> Vec<Section> {
         .collect()
 }
 
-fn block(block: &Block, plots: &[Plot]) -> Markup {
+/// A block below the heading `within`.
+fn block(block: &Block, plots: &[Plot], within: &str) -> Markup {
     match block {
         Block::Heading(text) => html! { h3 { (words::text(text)) } },
-        Block::Lead(text) | Block::Paragraph(text) => html! { p { (words::text(text)) } },
-        Block::List(points) => html! { ul { @for point in points { li { (words::text(point)) } } } },
-        Block::Table(table) => self::table(table),
+        Block::Lead(text) | Block::Paragraph(text) => html! { p { (words::sentence(text)) } },
+        Block::List(points) => html! { ul { @for point in points { li { (words::sentence(point)) } } } },
+        Block::Table(table) => self::table(table, within),
         Block::Code(commands) => html! {
-            pre { code { @for command in commands { (words::text(command)) "\n" } } }
+            pre role="region" aria-label="Commands" tabindex="0" {
+                code { @for command in commands { (words::text(command)) "\n" } }
+            }
         },
         Block::Picture { link, .. } => drawing(link, plots),
         Block::Links { links, .. } => html! {
@@ -187,7 +199,7 @@ fn block(block: &Block, plots: &[Plot]) -> Markup {
         Block::Folded { name, inside, .. } => html! {
             details {
                 summary { (words::text(name)) }
-                @for one in inside { (self::block(one, plots)) }
+                @for one in inside { (self::block(one, plots, name)) }
             }
         },
     }
@@ -198,18 +210,22 @@ fn drawing(link: &str, plots: &[Plot]) -> Markup {
     let plot = plots.iter().find(|plot| plot.file == link);
     html! {
         @if let Some(plot) = plot {
-            figure.drawing role="region" aria-label=(words::text(&plot.alt)) tabindex="0" { (raw::drawing(&plot.svg)) }
+            figure {
+                div.drawing role="region" aria-label=(words::text(&plot.alt)) tabindex="0" { (raw::drawing(&plot.svg)) }
+                figcaption.sideways hidden { "The picture is wider than the page: scroll it to the side." }
+            }
         }
     }
 }
 
 /// A table without the columns that are empty in every row; a long one is folded.
-fn table(table: &Table) -> Markup {
+fn table(table: &Table, within: &str) -> Markup {
     let used: Vec<usize> = (0..table.columns.len())
         .filter(|column| table.rows.iter().any(|row| !matches!(row[*column].as_str(), "" | "–")))
         .collect();
     let columns = used.iter().map(|column| of_words(&table.columns[*column]));
-    let caption = used.first().map_or_else(String::new, |first| format!("By {}", table.columns[*first]));
+    let by = used.first().map_or_else(String::new, |first| format!("by {}", table.columns[*first]));
+    let caption = format!("{}, {by}", words::plain_name(within));
     let mut shown = Grid::new(caption, columns);
     let cells =
         |row: &Vec<String>| used.iter().map(|column| cell(words::text(&row[*column]))).collect::<Vec<_>>();

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 
 use super::table::{Table, cell, words as of_words};
 use super::words;
-use crate::chart::Tone;
+use crate::chart::{Stroke, Tone, paint, pixels};
 use crate::study::ForestRow;
 
 /// Pixels from no change to an end of the scale.
@@ -57,21 +57,20 @@ pub(super) fn table(rows: &[ForestRow], by: By, interval: &str, most: usize) -> 
 }
 
 fn picture(row: &ForestRow) -> Markup {
-    let tone = tone(row.kind).class();
+    let tone = tone(row.kind);
     let at = |place: f64| MIDDLE + HALF * place.clamp(-1.0, 1.0);
     let (low, high) = (at(row.low.unwrap_or(-1.0)), at(row.high.unwrap_or(1.0)));
     let (begin, end) = (at(row.margin.0), at(row.margin.1));
     let tick = |x: f64| format!("M{x:.1} 6v8");
+    let line = |path: &str| paint::line(tone, Stroke::Solid, path);
     html! {
-        svg.interval viewBox="0 0 160 20" aria-hidden="true" {
-            rect.band.c0 x=(format!("{begin:.1}")) width=(format!("{:.1}", (end - begin).max(0.5))) height="20" {}
-            path.edge d=(format!("M{MIDDLE:.1} 0v20")) {}
-            path class=(format!("line {tone} solid")) d=(format!("M{low:.1} 10H{high:.1}")) {}
-            @if row.low.is_some() { path class=(format!("line {tone}")) d=(tick(low)) {} }
-            @else { path class=(format!("disc {tone}")) d="M0 10L8 5V15Z" {} }
-            @if row.high.is_some() { path class=(format!("line {tone}")) d=(tick(high)) {} }
-            @else { path class=(format!("disc {tone}")) d="M160 10L152 5V15Z" {} }
-            circle class=(format!("disc {tone}")) cx=(format!("{:.1}", at(row.estimate))) cy="10" r="4" {}
+        svg.interval viewBox="0 0 160 20" width="160" height="20" aria-hidden="true" {
+            (paint::band(Tone::Grey, (&pixels(begin), "0"), (&pixels((end - begin).max(0.5)), "20")))
+            (paint::edge(&format!("M{MIDDLE:.1} 0v20")))
+            (line(&format!("M{low:.1} 10H{high:.1}")))
+            @if row.low.is_some() { (line(&tick(low))) } @else { (paint::disc(tone, "M0 10L8 5V15Z")) }
+            @if row.high.is_some() { (line(&tick(high))) } @else { (paint::disc(tone, "M160 10L152 5V15Z")) }
+            (paint::circle(true, tone, (&pixels(at(row.estimate)), "10"), 4.0, ""))
         }
     }
 }

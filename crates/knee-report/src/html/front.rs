@@ -11,6 +11,8 @@ use super::words;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     Good,
+    /// Nothing speaks against it, but it does not suffice for an answer.
+    Neutral,
     Doubtful,
     Bad,
 }
@@ -29,6 +31,7 @@ impl Standing {
     const fn class(self) -> &'static str {
         match self {
             Self::Good => "trust good",
+            Self::Neutral => "trust neutral",
             Self::Doubtful => "trust doubtful",
             Self::Bad => "trust bad",
         }
@@ -37,6 +40,7 @@ impl Standing {
     const fn sign(self) -> &'static str {
         match self {
             Self::Good => "✓",
+            Self::Neutral => "–",
             Self::Doubtful => "!",
             Self::Bad => "✕",
         }
@@ -98,10 +102,10 @@ impl Front {
             p.kind { (self.kind) }
             h1 { (words::name(&self.subject)) }
             @if !self.terms.is_empty() { p.terms { (words::joined(&self.terms, ", ")) } }
-            @for sentence in &self.answer { p.answer { (words::text(sentence)) } }
+            @for sentence in &self.answer { p.answer { (words::sentence(sentence)) } }
             @if let Some(trust) = &self.trust { (self::trust(trust)) }
             @if !self.points.is_empty() {
-                ul.points { @for point in &self.points { li { (words::text(point)) } } }
+                ul.points { @for point in &self.points { li { (words::sentence(point)) } } }
             }
             @if !self.tiles.is_empty() { dl.tiles .pale[pale] { @for tile in &self.tiles { (self::tile(tile)) } } }
             @if !self.limits.is_empty() { (limits(&self.limits)) }
@@ -116,12 +120,12 @@ fn trust(trust: &Trust) -> Markup {
         div class=(trust.standing.class()) {
             p.verdict {
                 span.sign aria-hidden="true" { (trust.standing.sign()) }
-                " " (words::text(&trust.summary))
+                " " (words::sentence(&trust.summary))
             }
             @if !trust.reasons.is_empty() {
                 ul {
                     @for (reason, hint) in trust.reasons.iter().take(REASONS_MAX) {
-                        li { (words::text(reason)) @if !hint.is_empty() { span.hint { (words::text(hint)) } } }
+                        li { (words::sentence(reason)) @if !hint.is_empty() { span.hint { (words::sentence(hint)) } } }
                     }
                     @if more > 0 { li { a href="#validity" { (more) " more" } } }
                 }
@@ -134,8 +138,8 @@ fn trust(trust: &Trust) -> Markup {
 fn limits(sentences: &[String]) -> Markup {
     html! {
         div.limits {
-            h2 { "What limits it" }
-            @for sentence in sentences { p { (words::text(sentence)) } }
+            h2 { "What stops it" }
+            @for sentence in sentences { p { (words::sentence(sentence)) } }
         }
     }
 }

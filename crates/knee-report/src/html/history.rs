@@ -1,5 +1,5 @@
-//! What is saved as a page: what changed persistently, the figures of runs that can be compared, the list. Served, the
-//! list comes first and leads to the results.
+//! What is saved as a page: what changed persistently, the list, the figures of runs that can be compared. Served, the
+//! list can be searched and leads to the results.
 //!
 //! Lays out a [`History`] and finds no changes; [`crate::history::trends`] does.
 
@@ -27,19 +27,19 @@ const ROWS_MAX: usize = 500;
 const ROWS_OPEN: usize = 30;
 /// Most lines of runs with charts of their own.
 const LINES_MAX: usize = 40;
+/// Fewest runs that are shown as a trend.
+const RUNS_MIN: usize = 3;
 /// Most changes in the first screen.
 const CHANGES_MAX: usize = 5;
-/// Room above the highest point, for the names of bands.
-const HEADROOM: f64 = 1.25;
 /// The height of a chart on a wide page, in pixels.
 const HEIGHT: f64 = 170.0;
 
 /// The page. The trends are those of all entries, newest line first.
 pub fn history(history: &History) -> String {
     let lines = lines(history.trends.as_deref().unwrap_or_default());
-    let mut sections = trends(&lines);
     let list = list(history, |entry| words::name(&entry.record));
-    sections.push(Section::new("saved", "Everything saved", "Newest first.", list));
+    let mut sections = vec![Section::new("saved", "Everything saved", "Newest first.", list)];
+    sections.extend(trends(&lines));
     sections.extend(skipped(history));
     let json = crate::history::json(history);
     Page { front: front(history, &lines), sections, data: Data::document(json), place: Place::File }.render()
@@ -57,6 +57,15 @@ pub fn served_history(history: &History, search: &str) -> String {
     let json = crate::history::json(history);
     Page { front: front(history, &lines), sections, data: Data::document(json), place: Place::Served }
         .render()
+}
+
+/// Whether there are enough runs for a trend: one that counts has at least so many.
+fn is_drawn(line: &[Trend]) -> bool {
+    line.iter().any(|trend| trend.points.len() >= RUNS_MIN)
+}
+
+fn drawn<'l, 't>(lines: &'l [&'t [Trend]]) -> impl Iterator<Item = &'t [Trend]> + use<'l, 't> {
+    lines.iter().copied().filter(|line| is_drawn(line))
 }
 
 /// Trends of the same runs, together.
@@ -93,11 +102,11 @@ fn front(history: &History, lines: &[&[Trend]]) -> Front {
         trust: None,
         tiles: vec![
             tile("Saved", entries.len() + history.older, "runs and other results"),
-            tile("Trends", lines.len(), "of runs with the same name, plan, target and machine"),
+            tile("Trends", drawn(lines).count(), "of runs with the same name, plan, target and machine"),
             tile("Changes", changes.len(), "that last"),
             tile("Invalid", invalid, "runs, which no trend counts"),
         ],
-        picture: lines.first().map(|line| pictures(line)).unwrap_or_default(),
+        picture: Markup::default(),
     }
 }
 
@@ -137,23 +146,33 @@ fn of_change(trend: &Trend, change: &ChangePoint) -> String {
 }
 
 fn trends(lines: &[&[Trend]]) -> Vec<Section> {
-    let mut sections: Vec<Section> = lines.iter().take(LINES_MAX).enumerate().map(of_line).collect();
-    if lines.len() > LINES_MAX {
-        let more = count((lines.len() - LINES_MAX) as u64);
+    let mut sections: Vec<Section> = drawn(lines).take(LINES_MAX).enumerate().map(of_line).collect();
+    let (shown, all) = (drawn(lines).count(), lines.len());
+    if shown < all {
+        let body = html! { p.note { (too_short(all - shown)) } };
+        sections.push(Section::new("short", "Too few runs for a trend", "", body));
+    }
+    if shown > LINES_MAX {
+        let more = count((shown - LINES_MAX) as u64);
         let body = html! { p.note { (more) " more trends in the data." } };
         sections.push(Section::new("more", "More trends", "", body));
     }
     sections
 }
 
-fn of_line((place, line): (usize, &&[Trend])) -> Section {
+fn too_short(lines: usize) -> String {
+    let of = if lines == 1 { "One group of like runs has" } else { "groups of like runs have" };
+    let many = if lines == 1 { String::new() } else { format!("{} ", count(lines as u64)) };
+    format!("{many}{of} fewer than {RUNS_MIN} runs that count; a trend needs {RUNS_MIN}.")
+}
+
+fn of_line((place, line): (usize, &[Trend])) -> Section {
     let newest = &line[0].newest;
     let remark = [&newest.title, &newest.load, &newest.machine].map(|part| words::text(part)).join(" · ");
     let heading = format!("{} [{}]", words::plain_name(&newest.name), newest.like());
     let body = html! {
-        ul { @for trend in *line { @for sentence in sentences(trend) { li { (words::text(&sentence)) } } } }
-        // The first one is drawn above.
-        @if place > 0 { (pictures(line)) }
+        ul { @for trend in line { @for sentence in sentences(trend) { li { (words::sentence(&sentence)) } } } }
+        (pictures(line))
     };
     Section::new(&format!("trend-{}", place + 1), &heading, remark, body)
 }
@@ -177,7 +196,8 @@ fn sentences(trend: &Trend) -> Vec<String> {
 }
 
 fn pictures(line: &[Trend]) -> Markup {
-    html! { @for trend in line { (figure(&chart(trend))) } }
+    let shown = line.iter().filter(|trend| trend.points.len() >= RUNS_MIN);
+    html! { @for trend in shown { (figure(&chart(trend))) } }
 }
 
 /// A figure over the runs, with the levels between its changes.
@@ -195,7 +215,7 @@ fn chart(trend: &Trend) -> Chart {
         shape: Shape::Disc,
         text: format!("{}: {}", words::plain_name(record), value(trend.metric, *figure)),
     });
-    let x = Axis::levels("runs, oldest first", (0.0, points.len().max(2) as f64), false);
+    let x = Axis::places("runs, oldest first", points.len());
     let name = format!("{} of {}", trend.metric.name(), words::plain_name(&trend.newest.name));
     let description = format!(
         "{} {} runs, at most {}.",
@@ -204,7 +224,7 @@ fn chart(trend: &Trend) -> Chart {
         value(trend.metric, most_of(trend))
     );
     let run_line = Line::new("", Tone::Blue, Stroke::Thin, points.iter().copied().map(Some).collect());
-    let chart = Chart::of_lines(&name, &description, x, Axis::amounts(unit, most * HEADROOM), vec![run_line]);
+    let chart = Chart::of_lines(&name, &description, x, Axis::amounts(unit, most), vec![run_line]);
     Chart { dots: dots.collect(), bands: bands(trend), height: HEIGHT, ..chart }
 }
 
@@ -236,9 +256,12 @@ fn list(history: &History, first: fn(&Entry) -> Markup) -> Markup {
     let folded = &folded[..folded.len().min(ROWS_MAX - ROWS_OPEN)];
     let more = history.entries.len().saturating_sub(ROWS_MAX) + history.older;
     html! {
-        (table("Everything saved", open, first))
+        (table("List of everything saved", open, first))
         @if !folded.is_empty() {
-            details { summary { "Show " (folded.len()) " more" } (table("Everything saved before", folded, first)) }
+            details {
+                summary { "Show " (folded.len()) " more" }
+                (table("List of everything saved before", folded, first))
+            }
         }
         @if more > 0 { p.note { (count(more as u64)) " more are older." } }
     }

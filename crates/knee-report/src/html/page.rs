@@ -82,7 +82,7 @@ impl Page {
                         div id="figures" tabindex="-1" { @for section in &self.sections { (section.markup()) } }
                         (self.data.section().markup())
                     }
-                    footer { p { "Written by " (MADE_BY) ". " (self.place.foot()) } }
+                    footer { p { "Written by " (MADE_BY) ". " (words::sentence(self.place.foot())) } }
                     (self.data.elements())
                 }
             }

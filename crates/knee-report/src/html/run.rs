@@ -4,7 +4,7 @@
 
 mod about;
 
-mod distribution;
+pub(super) mod distribution;
 
 mod findings;
 
@@ -16,12 +16,15 @@ mod parts;
 
 mod requests;
 
+mod script;
+
 mod validity;
 
 use knee_core::record::compact::Compact;
 use maud::{Markup, html};
 
 use super::data::Data;
+use super::front::Front;
 use super::page::{Page, Place};
 use super::section::Section;
 use crate::number::count;
@@ -47,6 +50,17 @@ pub fn run(view: &View, record: Option<&Compact>, style: &Style) -> String {
     page.render()
 }
 
+/// The first screen and the sections of a run, for the page of what it is part of.
+pub(super) fn parts(view: &View, style: &Style) -> (Front, Vec<Section>) {
+    let columns = Columns::of(&view.series, COLUMNS_MAX);
+    (first::front(view, &columns, style), sections(view, &columns, style))
+}
+
+/// What stops the service; `None` if nothing was found.
+pub(super) fn what_stops_it(view: &View, style: &Style) -> Option<Markup> {
+    findings::section(&view.findings, style)
+}
+
 fn sections(view: &View, columns: &Columns, style: &Style) -> Vec<Section> {
     let mut sections = Vec::new();
     let mut add = |id: &str, heading: &str, remark: String, body: Option<Markup>| {
@@ -54,6 +68,7 @@ fn sections(view: &View, columns: &Columns, style: &Style) -> Vec<Section> {
     };
     let of_times = remark(view, scale(&view.total.response, style));
     add("findings", "What stops it", String::new(), findings::section(&view.findings, style));
+    add("script", "Script", String::new(), script::section(view));
     add("events", "Events", String::new(), distribution::events(view, style));
     add("times", "Times", of_times, distribution::times(view, columns, style));
     add("spectrum", "Percentile spectrum", distribution::SPECTRUM.to_owned(), distribution::spectrum(view));

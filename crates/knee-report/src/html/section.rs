@@ -4,6 +4,8 @@
 
 use maud::{Markup, html};
 
+use super::words;
+
 /// A part of a page.
 pub(super) struct Section {
     /// Name of its place, for links: small letters and `-`.
@@ -28,7 +30,7 @@ impl Section {
         html! {
             section id=(self.id) aria-labelledby=(heading) {
                 h2 id=(heading) { (self.heading) }
-                @if !self.remark.is_empty() { p.remark { (self.remark) } }
+                @if !self.remark.is_empty() { p.remark { (words::sentence(&self.remark)) } }
                 (self.body)
             }
         }

@@ -87,7 +87,7 @@ pub fn notice(says: &str, hint: &str) -> String {
                 style { (raw::style()) }
             }
             body { main {
-                header.front { h1.answer { (words::text(says)) } p { (words::text(hint)) } }
+                header.front { h1.answer { (words::sentence(says)) } p { (words::sentence(hint)) } }
             } }
         }
     };

@@ -12,12 +12,12 @@ use super::picture::figure;
 use super::section::Section;
 use super::table::{Table, cell, number as of_number, words as of_words};
 use super::words;
-use crate::chart::{Axis, Band, Chart, Dot, Line, Shape, Stroke, Tone};
+use crate::chart::{Axis, Band, Chart, Dot, Limit, Line, Shape, Stroke, Tone};
 use crate::kept;
 use crate::number::{self, level};
 use crate::study::{day, machine, program};
-use crate::sweep::curve::{self, Curve};
-use crate::sweep::{Remark, SweepView, cpu_sentences, resource_sentences, text, word};
+use crate::sweep::curve::{self, Curve, Percentile};
+use crate::sweep::{Remark, SweepView, Tail, cpu_sentences, resource_sentences, text, word};
 use crate::text::Style;
 use crate::text::validity::{count, meaning};
 
@@ -61,8 +61,8 @@ fn findings(view: &SweepView<'_>) -> Markup {
             @for one in &view.findings {
                 dt { (one.name) }
                 dd {
-                    strong { (words::text(&one.value)) }
-                    @if !one.remark.is_empty() { span.aside { (words::text(&one.remark)) } }
+                    strong { (words::sentence(&one.value)) }
+                    @if !one.remark.is_empty() { span.aside { (words::sentence(&one.remark)) } }
                 }
             }
         }
@@ -88,38 +88,36 @@ fn remark(remark: &Remark) -> Section {
 }
 
 fn list(sentences: &[String]) -> Markup {
-    html! { ul { @for sentence in sentences { li { (words::text(sentence)) } } } }
+    html! { ul { @for sentence in sentences { li { (words::sentence(sentence)) } } } }
 }
 
 fn steps(view: &SweepView<'_>, style: &Style) -> Markup {
-    let columns = [
-        of_number("step"),
-        of_words("purpose"),
-        of_number(view.curve.unit),
-        of_number("goodput/s"),
-        of_number("p50"),
-        of_number(view.tail),
-        of_number("failed"),
-        of_number("in flight"),
-        of_words("result"),
-        of_words("why"),
-    ];
-    let mut table = Table::new("Steps of the sweep", columns);
-    for row in &view.rows {
-        table.rows.push(vec![
+    let before = [of_number("step"), of_words("purpose"), of_number(view.curve.unit), of_number("goodput/s")];
+    let after = [of_number("failed"), of_number("in flight"), of_words("result"), of_words("why")];
+    let times = std::iter::once("p50").chain(view.tails.iter().map(|tail| tail.name.as_str())).map(of_number);
+    let mut table = Table::new("Steps of the sweep", before.into_iter().chain(times).chain(after));
+    for (place, row) in view.rows.iter().enumerate() {
+        let before = vec![
             cell(row.number.to_string()),
             cell(row.purpose.name()),
             cell(&row.level),
             cell(&row.goodput),
-            cell(text::time(row.p50, style.unit)),
-            cell(text::time(row.tail, style.unit)),
+        ];
+        let tails = view.tails.iter().filter_map(|tail| tail.readings.get(place).copied());
+        let times = std::iter::once(row.p50).chain(tails).map(|time| cell(text::time(time, style.unit)));
+        let after = vec![
             cell(&row.failed),
             cell(&row.in_flight),
             cell(word(row.outcome)),
-            html! { div.wide-cell { (words::text(&row.why)) } },
-        ]);
+            html! { div.wide-cell { (words::sentence(&row.why)) } },
+        ];
+        table.rows.push(before.into_iter().chain(times).chain(after).collect());
     }
-    table.markup()
+    let missing = view.tails.iter().filter_map(Tail::missing);
+    html! {
+        (table.markup())
+        @for note in missing { p.note { (note) } }
+    }
 }
 
 fn validity(view: &SweepView<'_>) -> Markup {
@@ -157,45 +155,53 @@ fn picture(curve: &Curve) -> Markup {
 const HEIGHT_ABOVE: f64 = 240.0;
 const HEIGHT_BELOW: f64 = 170.0;
 
+/// Colours and strokes of the percentiles, the median first.
+const PERCENTILES: [(Tone, Stroke); 4] = [
+    (Tone::Blue, Stroke::Solid),
+    (Tone::Orange, Stroke::Dashed),
+    (Tone::Ochre, Stroke::Dashed),
+    (Tone::Grey, Stroke::Dotted),
+];
+
+/// The percentiles of each step as dots, a line through the medians of each level, and the limits.
 fn response(curve: &Curve, levels: (f64, f64)) -> Option<Chart> {
-    let (least, most) = curve.times()?;
+    let (least, most) = curve.times_with_limits()?;
     let name = format!("Response time over {}", curve.unit);
+    let shown: Vec<(&Percentile, (Tone, Stroke))> =
+        curve.percentiles.iter().zip(PERCENTILES.into_iter().cycle()).collect();
+    let names: Vec<&str> = curve.percentiles.iter().map(|one| one.name.as_str()).collect();
     let description = format!(
-        "p50 and {} from {} to {}; dots are steps.",
-        curve.tail,
+        "{} from {} to {}; dots are steps, lines go through the median of each level.",
+        names.join(", "),
         number::time(least * 1e9, None),
         number::time(most * 1e9, None)
     );
-    let kinds: [(&str, Tone, Stroke, Time); 2] = [
-        (curve.tail, Tone::Orange, Stroke::Dashed, |dot| dot.tail),
-        ("p50", Tone::Blue, Stroke::Solid, |dot| dot.p50),
-    ];
-    let lines = kinds.iter().map(|(name, tone, stroke, time)| line(curve, name, (*tone, *stroke), *time));
-    let dots = kinds.iter().flat_map(|(name, tone, _, time)| dots_of_times(curve, name, *tone, *time));
-    let y = Axis::times("by powers of ten", least * 1e9, most * 1e9);
+    let lines = shown.iter().rev().map(|(one, (tone, stroke))| {
+        let points = one.medians.iter().map(|(level, seconds)| Some((*level, seconds * 1e9)));
+        Line::new(&one.name, *tone, *stroke, points.collect())
+    });
+    let dots = shown.iter().rev().flat_map(|(one, (tone, _))| dots_of_times(curve, one, *tone));
+    let limits = curve.limits.iter().map(|(name, seconds)| Limit { at: seconds * 1e9, name: name.clone() });
+    let y = Axis::times("logarithmic; dots: steps, line: their median", least * 1e9, most * 1e9);
     let x = Axis { name: String::new(), ..axis(curve, levels) };
     let chart = Chart::of_lines(&name, &description, x, y, lines.collect());
-    Some(Chart { bands: bands(curve, true), dots: dots.collect(), height: HEIGHT_ABOVE, ..chart })
+    Some(Chart {
+        bands: bands(curve, true),
+        dots: dots.collect(),
+        limits: limits.collect(),
+        height: HEIGHT_ABOVE,
+        ..chart
+    })
 }
 
-/// A time of a step, in seconds.
-type Time = fn(&curve::Dot) -> Option<f64>;
-
-fn line(curve: &Curve, name: &str, (tone, stroke): (Tone, Stroke), time: Time) -> Line {
-    let valid = curve.dots.iter().filter(|dot| dot.outcome != Outcome::Void);
-    let points = valid.filter_map(|dot| Some(Some((dot.level, time(dot).filter(|time| *time > 0.0)? * 1e9))));
-    Line::new(name, tone, stroke, points.collect())
-}
-
-fn dots_of_times(curve: &Curve, name: &str, tone: Tone, time: Time) -> Vec<Dot> {
-    let known = curve.dots.iter().filter_map(|dot| Some((dot, time(dot).filter(|time| *time > 0.0)?)));
-    let shown = known.map(|(dot, time)| Dot {
-        at: (dot.level, time * 1e9),
+fn dots_of_times(curve: &Curve, of: &Percentile, tone: Tone) -> Vec<Dot> {
+    let dot = |(at, seconds, outcome): &(f64, f64, Outcome)| Dot {
+        at: (*at, seconds * 1e9),
         tone,
-        shape: if dot.outcome == Outcome::Void { Shape::Ring } else { Shape::Disc },
-        text: format!("{name} {} at {} {}", number::time(time * 1e9, None), level(dot.level), curve.unit),
-    });
-    shown.collect()
+        shape: if *outcome == Outcome::Void { Shape::Ring } else { Shape::Disc },
+        text: format!("{} {} at {} {}", of.name, number::time(seconds * 1e9, None), level(*at), curve.unit),
+    };
+    of.steps.iter().map(dot).collect()
 }
 
 fn goodput(curve: &Curve, levels: (f64, f64)) -> Chart {
@@ -225,7 +231,8 @@ fn goodput(curve: &Curve, levels: (f64, f64)) -> Chart {
 }
 
 fn axis(curve: &Curve, levels: (f64, f64)) -> Axis {
-    Axis::levels(curve.unit, levels, curve.log_levels)
+    let axis = Axis::levels(curve.unit, levels, curve.log_levels);
+    if curve.is_counted() { axis.of_counts() } else { axis }
 }
 
 /// Knee, capacity and breaking point; named in one of two charts.

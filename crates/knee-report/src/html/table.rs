@@ -4,6 +4,8 @@
 
 use maud::{Markup, html};
 
+use crate::chart::Tone;
+
 /// A column.
 pub(super) struct Column {
     name: String,
@@ -71,9 +73,12 @@ pub(super) fn bar(share: f64, open: f64) -> Markup {
     let percent =
         |share: f64| format!("{:.2}", if share.is_finite() { share.clamp(0.0, 1.0) * 100.0 } else { 0.0 });
     html! {
-        svg.bar viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
-            rect.c1 width=(percent(share - open)) height="8" {}
-            @if open > 0.0 { rect.open.c1 x=(percent(share - open)) width=(percent(open)) height="8" {} }
+        svg.bar viewBox="0 0 100 8" width="180" height="10" preserveAspectRatio="none" aria-hidden="true" {
+            rect.c1 fill=(Tone::Blue.colour()) width=(percent(share - open)) height="8" {}
+            @if open > 0.0 {
+                rect.open.c1 fill=(Tone::Sky.colour()) opacity="0.6" x=(percent(share - open)) width=(percent(open))
+                    height="8" {}
+            }
         }
     }
 }

@@ -5,6 +5,7 @@
 use maud::{Markup, html};
 
 use crate::clean;
+use crate::prose::{self, Piece};
 use crate::text::ink::cut;
 
 /// Most columns of a text that others wrote.
@@ -15,6 +16,16 @@ const NAME_MAX: usize = 200;
 /// A text that others can have had a part in.
 pub(super) fn text(text: &str) -> String {
     shown(text, TEXT_MAX)
+}
+
+/// A sentence of our own: what it has between backticks is code.
+pub(super) fn sentence(sentence: &str) -> Markup {
+    let shown = text(sentence);
+    html! {
+        @for piece in prose::pieces(&shown) {
+            @match piece { Piece::Text(text) => (text), Piece::Code(code) => code { (code) } }
+        }
+    }
 }
 
 fn shown(text: &str, columns: usize) -> String {

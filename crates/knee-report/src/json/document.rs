@@ -34,7 +34,7 @@ use crate::view::time_summary::TimeSummary;
 
 use diagnostics::Diagnostics;
 use interval::Series;
-use metric::{Checked, Metric};
+use metric::{Checked, Limit, Metric};
 use observations::Observed;
 use part::Part;
 use warning::Warning;
@@ -95,6 +95,8 @@ pub struct Document<'v> {
     checks: Vec<Checked<'v>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     metrics: Vec<Metric<'v>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    thresholds: Vec<Limit<'v>>,
     series: Series<'v>,
     #[serde(skip_serializing_if = "Option::is_none")]
     observations: Option<Observed<'v>>,
@@ -146,6 +148,7 @@ impl<'v> Document<'v> {
             http2_streams: view.head.http2_streams,
             checks: Checked::all(&view.metrics),
             metrics: Metric::all(&view.metrics),
+            thresholds: Limit::all(&view.metrics),
             series: Series(&view.series),
             observations: (!view.observations.sources.is_empty()).then_some(Observed(&view.observations)),
         }

@@ -340,7 +340,7 @@ pub fn record_pair(pair: &RecordPair) -> Document {
     blocks.push(Block::Table(pairs(pair)));
     blocks.push(Block::Heading("What two runs cannot show".to_owned()));
     blocks.push(Block::List(unknown(pair)));
-    Document { title: "A and B, one run each".to_owned(), blocks }
+    Document { title: "A against B: one run each".to_owned(), blocks }
 }
 
 fn runs(pair: &RecordPair) -> Table {

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use super::block::{Block, Document, Table};
 use crate::clean;
+use crate::prose::{self, Piece};
 
 /// Most characters of a line of text. Rows of tables, links and commands cannot be wrapped.
 const COLUMNS: usize = 118;
@@ -72,9 +73,9 @@ fn blocks<'a>(blocks: &'a [Block], level: &'a str) -> impl Iterator<Item = Strin
 fn block(block: &Block, level: &str) -> String {
     match block {
         Block::Heading(heading) => format!("{level} {}\n", escaped(heading)),
-        Block::Lead(lead) => wrapped("", &format!("**{}**", escaped(lead))),
-        Block::Paragraph(paragraph) => wrapped("", &escaped(paragraph)),
-        Block::List(points) => points.iter().map(|point| wrapped("- ", &escaped(point))).collect(),
+        Block::Lead(lead) => wrapped("", &format!("**{}**", sentence(lead))),
+        Block::Paragraph(paragraph) => wrapped("", &sentence(paragraph)),
+        Block::List(points) => points.iter().map(|point| wrapped("- ", &sentence(point))).collect(),
         Block::Table(found) => table(found),
         Block::Code(commands) => {
             let lines: Vec<_> = commands.iter().map(|command| clean::line(command)).collect();
@@ -111,7 +112,7 @@ fn wrapped(head: &str, text: &str) -> String {
         used += width;
     }
     lines.push('\n');
-    lines
+    lines.replace(WITHIN_CODE, " ")
 }
 
 /// Whether a word would begin a list, a quote or a heading if it were the first of a line.
@@ -150,8 +151,26 @@ fn in_html(text: &str) -> String {
     clean::line(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Text that Markdown and HTML show as it is.
-fn escaped(text: &str) -> String {
+/// A space within code, at which no line ends: the next one could begin a list.
+const WITHIN_CODE: char = '\0';
+
+/// A sentence of our own: what it has between backticks is code, and the rest is as in [`escaped`].
+pub(crate) fn sentence_in_line(text: &str) -> String {
+    sentence(text).replace(WITHIN_CODE, " ")
+}
+
+/// The same for [`wrapped`].
+fn sentence(text: &str) -> String {
+    let clean = clean::line(text);
+    let written = prose::pieces(&clean).into_iter().map(|piece| match piece {
+        Piece::Text(text) => escaped(text),
+        Piece::Code(code) => format!("`{}`", code.replace(' ', "\0")),
+    });
+    written.collect()
+}
+
+/// Text that Markdown and HTML show as it is, and that notifies no user.
+pub(crate) fn escaped(text: &str) -> String {
     let clean = clean::line(text);
     let mut escaped = String::with_capacity(clean.len());
     let mut letters = clean.chars().peekable();
@@ -159,15 +178,57 @@ fn escaped(text: &str) -> String {
     while let Some(letter) = letters.next() {
         // Between two letters, Markdown shows it as it is.
         let within = before.is_alphanumeric() && letters.peek().is_some_and(|next| next.is_alphanumeric());
+        let is_free = !before.is_alphanumeric();
         before = letter;
         match letter {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
+            // An escaped backtick beside code would be part of its sign.
+            '`' => escaped.push_str("&#96;"),
             '_' if within => escaped.push('_'),
-            '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' | '~' => escaped.extend(['\\', letter]),
+            '@' if is_free && letters.peek().is_some_and(char::is_ascii_alphanumeric) => {
+                // GitHub and GitLab notify a user of that name, however the sign is escaped, but not in code.
+                let mut name = String::new();
+                while let Some(next) = letters.next_if(|next| is_of_user(*next)) {
+                    name.push(next);
+                }
+                before = name.chars().last().unwrap_or(letter);
+                let _ = write!(escaped, "`@{name}`");
+            }
+            '|' | '*' | '_' | '[' | ']' | '\\' | '#' | '~' => escaped.extend(['\\', letter]),
             letter => escaped.push(letter),
         }
     }
     escaped
+}
+
+/// Whether the name of a user or of a team can have this character.
+const fn is_of_user(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.' | '/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_of_our_sentences_are_code_and_stay_on_one_line() {
+        let list =
+            Block::List(vec![format!("{} run `knee calibrate - now` | twice_", "word ".repeat(22).trim())]);
+        let written = block(&list, "##");
+        assert!(written.contains("\n  `knee calibrate - now` \\| twice\\_\n"), "{written}");
+    }
+
+    #[test]
+    fn a_name_with_an_at_sign_notifies_no_user() {
+        assert_eq!(escaped("by @octocat, a@b.example"), "by `@octocat`, a@b.example");
+        assert_eq!(escaped("(@org/team)|@ b"), "(`@org/team`)\\|@ b");
+        assert_eq!(sentence_in_line("`@a` and @b`"), "&#96;`@a`&#96; and `@b`&#96;");
+    }
+
+    #[test]
+    fn a_backtick_of_a_name_opens_no_code() {
+        assert_eq!(sentence_in_line("it`s <b>"), "it&#96;s &lt;b&gt;");
+    }
 }

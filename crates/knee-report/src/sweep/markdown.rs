@@ -7,13 +7,14 @@ use std::fmt::Write as _;
 use super::text::time;
 use super::{SweepView, word};
 use crate::clean;
+use crate::study::{escaped, sentence_in_line};
 use crate::text::Style;
 
 /// The whole document.
 pub fn render(view: &SweepView<'_>, style: &Style) -> String {
     let mut text = format!("# Sweep of `{}`\n\n", clean::line(&view.about.title).replace('`', "'"));
     // Writing into a text cannot fail.
-    let _ = writeln!(text, "{}\n", view.headline);
+    let _ = writeln!(text, "{}\n", sentence_in_line(&view.headline));
     let _ = writeln!(text, "{}.\n", view.terms.join(", "));
     text.push_str("| | | |\n|---|---|---|\n");
     for one in &view.findings {
@@ -23,14 +24,14 @@ pub fn render(view: &SweepView<'_>, style: &Style) -> String {
     for remark in &view.remarks {
         let _ = writeln!(text, "## {}\n", remark.heading);
         for sentence in &remark.sentences {
-            let _ = writeln!(text, "- {sentence}");
+            let _ = writeln!(text, "- {}", sentence_in_line(sentence));
         }
         text.push('\n');
     }
     steps(&mut text, view, style);
     let _ = writeln!(text, "## Next\n");
     for sentence in &view.next {
-        let _ = writeln!(text, "- {sentence}");
+        let _ = writeln!(text, "- {}", sentence_in_line(sentence));
     }
     text.push('\n');
     validity(&mut text, view);
@@ -80,12 +81,5 @@ fn validity(text: &mut String, view: &SweepView<'_>) {
 
 /// Text that cannot end a cell or begin markup.
 fn cell(text: &str) -> String {
-    let mut safe = String::new();
-    for c in clean::line(text).chars() {
-        if matches!(c, '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '\\') {
-            safe.push('\\');
-        }
-        safe.push(c);
-    }
-    safe
+    escaped(text)
 }

@@ -4,6 +4,7 @@
 //! Does not calculate. People who see red and green alike can distinguish the colours, and every mark
 //! has its name beside it.
 
+use plotters::coord::combinators::LogCoord;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 
@@ -20,6 +21,9 @@ const FONT: &str = "sans-serif";
 const BLUE_P50: RGBColor = RGBColor(0x00, 0x72, 0xb2);
 const ORANGE_TAIL: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
 const GREY: RGBColor = RGBColor(0x77, 0x77, 0x77);
+/// Colours of the percentiles with their names, the median first.
+const PERCENTILES: [(RGBColor, &str); 3] =
+    [(BLUE_P50, "blue"), (ORANGE_TAIL, "orange"), (RGBColor(0x99, 0x77, 0x00), "ochre")];
 
 /// The colour of a mark's band.
 const fn colour(mark: &Mark) -> RGBColor {
@@ -51,7 +55,7 @@ fn draw(view: &SweepView<'_>, area: &Area<'_>) -> Drawn {
     let title: String = title.chars().take(90).collect();
     let area = area.titled(&title, (FONT, 20))?;
     let curve = &view.curve;
-    let (Some(levels), Some(times)) = (curve.levels(), curve.times()) else {
+    let (Some(levels), Some(times)) = (curve.levels(), curve.times_with_limits()) else {
         let text = "There are too few steps for a curve.";
         area.draw(&Text::new(text, (40, 60), (FONT, 16).into_font().color(&GREY)))?;
         return Ok(());
@@ -95,29 +99,44 @@ where
         .light_line_style(WHITE)
         .x_label_formatter(&|x| level(*x))
         .y_label_formatter(&|seconds| number::time(seconds * 1e9, None))
-        .y_desc(format!("response time (blue: p50, orange: {})", curve.tail))
+        .y_desc(format!("response time ({})", names(curve)))
         .draw()?;
-    for (time, colour) in [(median as fn(&Dot) -> Option<f64>, BLUE_P50), (tail, ORANGE_TAIL)] {
-        let points =
-            || curve.dots.iter().filter_map(|dot| Some((dot, time(dot).filter(|time| *time > 0.0)?)));
-        let line = points().filter(|(dot, _)| dot.outcome != Outcome::Void).map(|(dot, y)| (dot.level, y));
-        chart.draw_series(LineSeries::new(line, colour.mix(0.5)))?;
-        chart.draw_series(points().map(|(dot, y)| Circle::new((dot.level, y), 4, fill(dot, colour))))?;
+    for (one, (colour, _)) in curve.percentiles.iter().zip(PERCENTILES.into_iter().cycle()) {
+        chart.draw_series(LineSeries::new(one.medians.iter().copied(), colour.mix(0.5)))?;
+        let dot = |(level, seconds, outcome): &(f64, f64, Outcome)| {
+            Circle::new((*level, *seconds), 4, fill(*outcome, colour))
+        };
+        chart.draw_series(one.steps.iter().map(dot))?;
+    }
+    limits(curve, &mut chart)
+}
+
+/// A line over the whole width for each limit, with its name.
+fn limits<X>(
+    curve: &Curve,
+    chart: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<X, LogCoord<f64>>>,
+) -> Drawn
+where
+    X: Ranged<ValueType = f64>,
+{
+    let Some((first, last)) = curve.levels() else { return Ok(()) };
+    for (name, seconds) in &curve.limits {
+        chart.draw_series([PathElement::new(vec![(first, *seconds), (last, *seconds)], BLACK.mix(0.7))])?;
+        let style = (FONT, 13).into_font().color(&BLACK);
+        chart.draw_series([Text::new(name.clone(), (first, *seconds * 1.02), style)])?;
     }
     Ok(())
 }
 
-fn median(dot: &Dot) -> Option<f64> {
-    dot.p50
-}
-
-fn tail(dot: &Dot) -> Option<f64> {
-    dot.tail
+/// The percentiles with their colours, in words.
+fn names(curve: &Curve) -> String {
+    let named = curve.percentiles.iter().zip(PERCENTILES.into_iter().cycle());
+    named.map(|(one, (_, colour))| format!("{colour}: {}", one.name)).collect::<Vec<_>>().join(", ")
 }
 
 /// Passes are filled; void steps are rings.
-fn fill(dot: &Dot, colour: RGBColor) -> ShapeStyle {
-    match dot.outcome {
+fn fill(outcome: Outcome, colour: RGBColor) -> ShapeStyle {
+    match outcome {
         Outcome::Pass | Outcome::Fail => colour.filled(),
         Outcome::Void => colour.mix(0.5).stroke_width(1),
     }

@@ -160,7 +160,7 @@ fn curve(curve: &Curve, style: &Style) -> Vec<String> {
         }
     }
     let heading = style.palette.paint(Tone::Strong, "Response time");
-    let remark = format!("over {}: ● p50  ○ {}, by powers of ten", curve.unit, curve.tail);
+    let remark = format!("over {}: ● p50  ○ {}, logarithmic", curve.unit, curve.tail);
     let remark = cut(&remark, style.width - "Response time ".len());
     let mut lines = vec![format!("{heading} {}", style.palette.paint(Tone::Faint, &remark))];
     lines.extend(grid.lines());

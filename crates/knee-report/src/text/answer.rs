@@ -9,6 +9,7 @@ use super::ink::wrap;
 use crate::View;
 use crate::number::{self, Unit, percent, rate};
 use crate::view::reading::Reading;
+use crate::view::script::thresholds_in_words;
 
 /// Goodput, response time and errors in a sentence; empty if nothing was measured, or if the figures must not be used.
 pub fn lines(view: &View, style: &Style) -> Vec<String> {
@@ -24,7 +25,8 @@ pub(crate) fn pieces(view: &View, unit: Option<Unit>) -> Vec<String> {
     let written = |(name, text): (&str, String)| format!("{name} {text}");
     let [typical, tail] = times(view, unit).map(|time| time.map(written).unwrap_or_default());
     let times = format!("response time {typical} and {tail}");
-    goodput.into_iter().chain([times, errors(view)]).collect()
+    let thresholds = thresholds_in_words(&view.metrics);
+    goodput.into_iter().chain([times, errors(view)]).chain(thresholds).collect()
 }
 
 /// Two response times, each with its name: p50 and p99, or the nearest figures that the sample supports.

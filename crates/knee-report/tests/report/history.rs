@@ -117,3 +117,22 @@ fn page_of_server(name: &str) -> Page {
     let (_, html) = pages().into_iter().find(|(known, _)| *known == name).unwrap();
     Page::read(&html)
 }
+
+#[test]
+fn the_list_comes_before_the_trends() {
+    for page in [page("changed"), page_of_server("changed")] {
+        let sections: Vec<&str> = page.all("section").iter().filter_map(|one| one.get("id")).collect();
+        assert_eq!(sections[..2], ["saved", "trend-1"]);
+        let list = page.elements.iter().position(|one| one.get("id") == Some("saved")).unwrap();
+        let picture = page.elements.iter().position(|one| one.name == "svg").unwrap();
+        assert!(list < picture, "no picture is above the list");
+    }
+}
+
+#[test]
+fn two_runs_are_no_trend_and_the_page_says_so_in_a_line() {
+    let page = page("short");
+    assert!(page.all("svg").is_empty(), "nothing is drawn");
+    let text = &page.of_class("note")[0].text;
+    assert_eq!(text, "One group of like runs has fewer than 3 runs that count; a trend needs 3.");
+}

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
+use knee_core::metric::{Check, Group, Place, Threshold};
 use knee_core::outcome::Fault;
 use knee_core::plan::Endpoint;
 use knee_core::record::Run;
@@ -384,10 +385,31 @@ fn assert_harmless(bite: &str) {
         let names = |element: &Element| {
             (element.name.clone(), element.attributes.keys().cloned().collect::<Vec<String>>())
         };
-        // A name can be two: a common beginning, and what follows.
-        page.elements.iter().filter(|element| element.name != "bdi").map(names).collect::<Vec<_>>()
+        // A name can be two: a common beginning, and what follows. Within a sentence of ours, its backticks make code.
+        let is_counted = |element: &&Element| !matches!(element.name.as_str(), "bdi" | "code");
+        page.elements.iter().filter(is_counted).map(names).collect::<Vec<_>>()
     };
     assert!(skeleton("a plain name") == skeleton(bite), "{bite:?} changes the elements of the page");
+}
+
+#[test]
+fn the_page_of_a_script_says_which_thresholds_were_crossed_and_which_checks_failed() {
+    let mut run = fixture::healthy_open();
+    let threshold = |expression: &str, value, holds| Threshold {
+        metric: "http_req_duration".to_owned(),
+        expression: expression.to_owned(),
+        value,
+        holds,
+    };
+    run.metrics.thresholds = vec![threshold("p(95)<500", 251.0, true), threshold("p(99)<200", 480.0, false)];
+    let checks = [("status is 200".to_owned(), Check { first: 1, passes: 9, fails: 1 })].into();
+    run.metrics.groups.insert(Place::default(), Group { first: 1, checks });
+    let page = Page::read(&of_run(&run));
+    assert!(page.of_class("answer")[0].text.ends_with(", 1 of 2 thresholds crossed."));
+    assert_eq!(page.of_class("points")[0].text, "Threshold crossed: http_req_duration p(99)<200; it was 480");
+    let rows: Vec<&str> = page.all("tr").into_iter().map(|row| row.text.as_str()).collect();
+    assert!(rows.contains(&"http_req_durationp(99)<200480✕ crossed"), "{rows:?}");
+    assert!(rows.contains(&"status is 2009190.0 %"), "{rows:?}");
 }
 
 #[test]
@@ -398,6 +420,10 @@ fn no_name_gets_out_of_its_element() {
     assert_harmless(&"<b>".repeat(4_000));
     let long = of_run(&bitten(&"x".repeat(10_000)));
     assert!(without_data(&long).len() < BYTES_MAX, "{}", without_data(&long).len());
+    let ticks = of_run(&bitten("`x`"));
+    let named = Page::read(&ticks);
+    assert_eq!(named.all("h1")[0].text, "`x`", "a name alone is never code");
+    assert!(named.all("bdi").iter().any(|one| one.text.contains("`x`")), "{ticks}");
     let hebrew = of_run(&bitten("\u{5e9}\u{5dc}\u{5d5}\u{5dd}"));
     let page = Page::read(&hebrew);
     assert!(
@@ -459,8 +485,9 @@ fn text_and_lines_stand_out_on_light_and_on_dark_pages() {
     let style = &page.all("style")[0].text;
     let schemes: Vec<&str> =
         style.split(":root {").skip(1).map(|rest| rest.split('}').next().unwrap()).collect();
-    assert_eq!(schemes.len(), 2, "a light and a dark one");
-    for scheme in schemes {
+    assert_eq!(schemes.len(), 3, "a light and a dark one, and that of forced colours");
+    assert!(!schemes[2].contains('#'), "forced colours are those of the system: {}", schemes[2]);
+    for scheme in &schemes[..2] {
         let colour = |name: &str| {
             let (_, rest) =
                 scheme.split_once(&format!("--{name}: ")).unwrap_or_else(|| panic!("{name} is missing"));
@@ -486,9 +513,72 @@ fn the_first_screen_names_three_findings_and_a_section_has_all_with_their_figure
     let text = flat(without_data(&page));
     assert_eq!(text.matches("Remedy: an index on public.tasks (organization_id).").count(), 3 + 5, "{text}");
     assert!(
-        text.contains("What limits it") && text.contains("rows per sequential scan of public.tasks 240,000")
+        text.contains("What stops it") && text.contains("rows per sequential scan of public.tasks 240,000")
     );
     assert!(text.contains("At most: mean response time 84.0 ms to 23.0 ms"), "{text}");
     let nothing = flat(without_data(&of_run(&fixture::healthy_open())));
-    assert!(!nothing.contains("What limits it"), "{nothing}");
+    assert!(!nothing.contains("What stops it"), "{nothing}");
+}
+
+#[test]
+fn what_is_to_be_typed_is_code_and_no_page_shows_a_backtick_of_ours() {
+    for (name, html) in pages() {
+        let shown = without_data(&html);
+        let place = shown.find('`').map_or("", |at| shown.get(at.saturating_sub(60)..at + 60).unwrap_or(""));
+        assert!(place.is_empty(), "{name}: {place}");
+    }
+    let mut run = fixture::overload();
+    run.validity.notes = vec!["run `knee doctor <b>` with a `name".to_owned(), "ask `a`, `<i>`".to_owned()];
+    let html = of_run(&run);
+    assert!(html.contains("<li>ask <code>a</code>, <code>&lt;i&gt;</code></li>"), "code is escaped too");
+    assert!(
+        html.contains("<li>run `knee doctor &lt;b&gt;` with a `name</li>"),
+        "without a partner it is text"
+    );
+}
+
+#[test]
+fn rules_that_could_not_run_are_folded_at_the_end_of_the_findings() {
+    let page = html::run(
+        &finding::view(vec![finding::finding("missing_index", Confidence::Likely)]),
+        None,
+        &Style::default(),
+    );
+    let section = page.split_once("<section id=\"findings\"").unwrap().1.split_once("</section>").unwrap().0;
+    let (open, folded) = section.split_once("<details><summary>Rules that could not run</summary>").unwrap();
+    assert!(open.contains("Bounds of the observed resources"), "{open}");
+    assert!(folded.contains("redis_thread") && folded.ends_with("</details>"), "{folded}");
+    assert_eq!(page.matches("What stops it").count(), 3, "one wording: first screen, link, heading");
+}
+
+#[test]
+fn a_page_says_how_many_requests_a_p99_over_time_takes_where_the_run_has_one_and_its_intervals_do_not() {
+    let note = "There is no p99 over time: it takes 10,000 requests per interval.";
+    for (name, run) in fixture::all() {
+        let html = of_run(&run);
+        let page = Page::read(&html);
+        let has_chart = page.all("strong").iter().any(|one| one.text == "Response time over time");
+        let has_line = page.all("li").iter().any(|one| one.text == "response time p99");
+        let has_p99 = View::of(&run).total.response.percentile("p99").time().is_some();
+        assert_eq!(html.contains(note), has_chart && has_p99 && !has_line, "{name}");
+    }
+    assert!(pages().iter().any(|(_, html)| html.contains(note)), "one of the runs is such a run");
+}
+
+#[test]
+fn everything_that_scrolls_can_be_reached_by_keyboard_and_has_a_name() {
+    for (name, html) in pages() {
+        let page = Page::read(&html);
+        let boxes = page
+            .elements
+            .iter()
+            .filter(|one| one.name == "pre" || one.has_class("scroll") || one.has_class("drawing"));
+        for one in boxes {
+            let is_named = one.get("aria-label").is_some_and(|label| !label.is_empty());
+            assert!(
+                is_named && one.get("tabindex") == Some("0") && one.get("role") == Some("region"),
+                "{name}"
+            );
+        }
+    }
 }

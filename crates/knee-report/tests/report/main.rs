@@ -11,6 +11,9 @@ mod finding;
 mod fixture;
 
 mod history;
+
+mod hostile_text;
+
 mod html;
 
 mod json;

@@ -7,15 +7,17 @@ use std::collections::BTreeMap;
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 use knee_findings::{Confidence, NotRun};
-use knee_report::View;
 use knee_report::find::{self, Proof, Search, Tried};
+use knee_report::page_data::{self, Carried};
 use knee_report::text::Style;
+use knee_report::{View, html, kept};
 use knee_study::definition::Definition;
 use knee_study::metric::Metric;
 use knee_study::proof::{self, Change, Extent};
 use knee_study::study::{Conclusion, Measured, Options, Placement, Study, TrialResult};
 
 use super::finding::{finding, view};
+use super::page::Page;
 
 const STUDY: &str = r#"title = "tasks"
 
@@ -190,4 +192,32 @@ fn the_document_is_as_its_schema_says_and_hostile_names_reach_no_terminal() {
     assert_document(&tried(0.07));
     assert_document(&untried(view(Vec::new()), "", &[]));
     assert_document(&untried(view(vec![hostile]), "knee does not", &[bite, "knee study x"]));
+}
+
+#[test]
+fn a_search_is_a_page_that_begins_with_its_answer_and_has_the_proof() {
+    let search = tried(0.07);
+    let page = html::search(&search, &Style::default());
+    let read = Page::read(&page);
+    assert_eq!(read.faults, [""; 0]);
+    let answer = &read.of_class("answer")[0].text;
+    assert_eq!(*answer, find::sentence(&search));
+    let headings: Vec<&str> = read.headings().into_iter().map(|(_, text)| text).collect();
+    for heading in ["labs/tasks: stock under list", "Proof", "With the remedy"] {
+        assert!(headings.iter().any(|text| text.starts_with(heading)), "{heading}: {headings:?}");
+    }
+    let kept = kept::search(&search, &Style::default());
+    assert_eq!(
+        page_data::read(page.as_bytes()).unwrap(),
+        Carried::Result(kept.pack()),
+        "`knee report` reads it back"
+    );
+}
+
+#[test]
+fn the_page_of_a_search_without_a_proof_has_the_lines_that_try_it_by_hand() {
+    let search = untried(view(Vec::new()), "", &["psql -c 'CREATE INDEX <b>'", "knee compare A B"]);
+    let page = Page::read(&html::search(&search, &Style::default()));
+    assert_eq!(page.faults, [""; 0]);
+    assert_eq!(page.all("pre")[0].text, "psql -c 'CREATE INDEX <b>'\nknee compare A B");
 }

@@ -203,7 +203,12 @@ pub fn printed() -> Vec<(&'static str, String, String, String, String)> {
             &shown::comparison(&driven),
             shown::comparison_json(&driven),
         ),
-        of("two runs", html::record_pair(&pair), &shown::record_pair(&pair), shown::record_pair_json(&pair)),
+        of(
+            "two runs",
+            html::record_pair(&pair, (&one, &other)),
+            &shown::record_pair(&pair),
+            shown::record_pair_json(&pair),
+        ),
     ]
 }
 
@@ -218,7 +223,7 @@ pub fn pages() -> Vec<(String, String)> {
         ("growth study", html::study(&grown(), &made())),
         ("study without trials", html::study(&empty.unwrap().conclude(), &Provenance::default())),
         ("comparison", html::comparison(&comparison())),
-        ("two runs", html::record_pair(&pair)),
+        ("two runs", html::record_pair(&pair, (&one, &other))),
     ];
     pages.map(|(name, page)| (name.to_owned(), page)).to_vec()
 }
@@ -243,7 +248,7 @@ fn the_page_of_a_study_has_the_verdict_first_every_picture_and_every_section() {
 #[test]
 fn the_page_of_two_runs_gives_no_verdict_and_shows_both_first() {
     let (one, other) = (super::fixture::healthy_open(), super::fixture::overload());
-    let page = html::record_pair(&RecordPair::of((&one, "a.knee"), (&other, "b.knee"), None));
+    let page = html::record_pair(&RecordPair::of((&one, "a.knee"), (&other, "b.knee"), None), (&one, &other));
     let (front, _) = page.split_once("<nav").unwrap();
     assert!(front.contains("No verdict: one run per side cannot separate change from noise."), "{front}");
     assert!(front.contains("a.knee") && front.contains("b.knee"), "{front}");
@@ -622,4 +627,28 @@ fn published_claims_and_goals_are_two_tables_and_a_changed_one_is_marked() {
     assert!(published < at(first) && at(first) < goals && goals < at(second), "{text}");
     assert!(text.contains("2 published claims: 1 open, 1 not testable here."), "{text}");
     assert!(text.contains("1 goal: 1 open."), "{text}");
+}
+
+#[test]
+fn too_few_blocks_for_a_difference_have_a_neutral_sign() {
+    let mut conclusion = conclusion();
+    conclusion.totals.valid = conclusion.totals.trials;
+    conclusion.blocks = conclusion.least_blocks - 1;
+    let page = Page::read(&html::study(&conclusion, &made()));
+    assert_eq!(page.of_class("sign")[0].text, "–", "no check mark");
+    assert!(page.of_class("trust")[0].has_class("neutral"));
+}
+
+#[test]
+fn the_page_of_two_runs_shows_the_response_times_of_both_in_one_picture() {
+    let (one, other) = (super::fixture::healthy_open(), super::fixture::overload());
+    let pair = RecordPair::of((&one, "a.knee"), (&other, "b.knee"), None);
+    let html = html::record_pair(&pair, (&one, &other));
+    let page = Page::read(&html);
+    assert_eq!(page.headings()[0].1, "A against B: one run each");
+    let (front, _) = html.split_once("<nav").unwrap();
+    let front = Page::read(front);
+    assert!(front.all("strong").iter().any(|one| one.text == "Percentiles of response time, A and B"));
+    let legend: Vec<&str> = front.all("li").iter().map(|one| one.text.as_str()).collect();
+    assert!(legend.contains(&"A") && legend.contains(&"B"), "{legend:?}");
 }

@@ -352,9 +352,15 @@ fn the_picture_shows_the_curve_and_names_what_is_marked() {
     let (report, about) = (healthy(), about());
     let picture = svg::render(&SweepView::of(&report, &about));
     assert!(picture.starts_with("<svg") && picture.trim_end().ends_with("</svg>"), "{picture}");
-    for text in
-        ["knee sweep of http://127.0.0.1:8080/", "capacity ", "knee ", "breaking point ", "requests/s"]
-    {
+    for text in [
+        "knee sweep of http://127.0.0.1:8080/",
+        "capacity ",
+        "knee ",
+        "breaking point ",
+        "requests/s",
+        "p99 ≤ 50.0 ms",
+        "orange: p99",
+    ] {
         assert!(picture.contains(text), "{text} is missing");
     }
     let circles = picture.matches("<circle").count();
@@ -435,4 +441,44 @@ fn where_no_observed_resource_is_full_the_service_waits_for_something_else() {
     let (report, about) = (healthy(), about());
     let text = text::render(&SweepView::of(&report, &about), &Style::default());
     assert!(!text.contains("\nResources\n"), "{text}");
+}
+
+#[test]
+fn the_curve_of_a_page_shows_the_percentiles_of_the_limits_and_the_limits_themselves() {
+    let few = Config { seconds: 1.0, ..config(&["p99<50ms", "p90<20ms"]) };
+    let (report, about) = (report(few, f64::INFINITY), about());
+    let view = SweepView::of(&report, &about);
+    assert_eq!(view.tails.iter().map(|tail| tail.name.as_str()).collect::<Vec<_>>(), ["p90", "p99"]);
+    let html = html::sweep(&view, &Style::default());
+    let page = Page::read(&html);
+    let columns: Vec<&str> = page.all("th").iter().map(|cell| cell.text.as_str()).collect();
+    assert!(columns.contains(&"p99") && columns.contains(&"p90"), "{columns:?}");
+    for limit in ["p99 ≤ 50.0 ms", "p90 ≤ 20.0 ms"] {
+        assert!(page.all("text").iter().any(|one| one.text == limit), "{limit} is not drawn");
+    }
+    assert!(
+        html.contains("p99 is shown for steps with 10,000 requests or more."),
+        "it says why p99 is missing"
+    );
+}
+
+#[test]
+fn a_line_of_a_curve_has_one_point_per_level_and_dots_have_the_steps() {
+    let (report, about) = (healthy(), about());
+    let view = SweepView::of(&report, &about);
+    for percentile in &view.curve.percentiles {
+        let levels = || percentile.medians.iter().map(|(level, _)| *level);
+        assert!(levels().zip(levels().skip(1)).all(|(one, next)| one < next), "{percentile:?}");
+        assert!(percentile.steps.len() > percentile.medians.len(), "levels repeat");
+    }
+}
+
+#[test]
+fn a_closed_sweep_has_whole_connections_at_its_axis() {
+    let few = Config { kind: LoadKind::Connections, ladder: Ladder::List(vec![1.0, 2.0]), ..config(&[]) };
+    let (report, about) = (report(few, f64::INFINITY), about());
+    let html = html::sweep(&SweepView::of(&report, &about), &Style::default());
+    let page = Page::read(&html);
+    let ticks: Vec<&str> = page.all("text").iter().map(|one| one.text.as_str()).collect();
+    assert!(ticks.contains(&"1") && ticks.contains(&"2") && !ticks.contains(&"0.5"), "{ticks:?}");
 }

@@ -111,4 +111,6 @@ pub enum FindFormat {
     Text,
     /// Everything, for programs; docs/reference has its schema
     Json,
+    /// A page in one file, for a browser
+    Html,
 }

@@ -36,7 +36,8 @@ pub fn agent(args: &AgentArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         (settings.policy.targets.is_empty(), "targets", "loads nothing"),
     ] {
         if is_empty {
-            narrate(&format!("warning: `{name}` is empty in `{}`: this agent {what}", args.config.display()));
+            let config = on_one_line(&args.config.display().to_string());
+            narrate(&format!("warning: `{name}` is empty in `{config}`: this agent {what}"));
         }
     }
     let identity = Identity {

@@ -84,7 +84,7 @@ fn records(a: &Path, b: &Path, output: &CompareOutputFlags, narrate: fn(&str)) -
     let mut sink = open_result(output.output.as_deref())?;
     let rendered = match output.output_format.unwrap_or_default() {
         CompareFormat::Json => shown::record_pair_json(&pair),
-        CompareFormat::Html => html::record_pair(&pair),
+        CompareFormat::Html => html::record_pair(&pair, (&one, &other)),
         _ => render(&shown::record_pair(&pair), output),
     };
     sink.write(rendered.as_bytes())?;

@@ -200,3 +200,35 @@ fn take_over(args: &FleetArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     }
     Ok(exit_of(&run.ending, run.validity.validity))
 }
+
+#[cfg(test)]
+mod tests {
+    use knee_core::record::Machine;
+    use knee_fleet::name::Incarnation;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_agents_and_controllers_say_of_themselves_cannot_steer_the_terminal() {
+        let bite = "\u{1b}[2J\u{1b}]0;owned\u{7}\r\n\u{202e}";
+        let found = Info {
+            wire: 1,
+            agent: "a".parse().unwrap(),
+            incarnation: Incarnation::random(),
+            fleet: Some(bite.to_owned()),
+            build: Build { version: bite.to_owned(), ..Build::default() },
+            machine: Machine::default(),
+            challenge: bite.to_owned(),
+            run: None,
+        };
+        let about = json!({ "title": bite, "started": 1, "name": bite });
+        let saved =
+            json!({ "run": "r", "engaged": [], "lead": 0, "begun": true, "lasts": null, "about": about });
+        let text = listed(&[found], &[serde_json::from_value(saved).unwrap()]);
+        assert_eq!(text.lines().count(), 3, "{text:?}");
+        assert_eq!(text.matches("owned").count(), 3, "{text}");
+        let acting = |c: char| c != '\n' && knee_report::clean::is_hostile(c);
+        assert!(!text.chars().any(acting), "{text:?}");
+    }
+}

@@ -25,6 +25,8 @@ use knee_engine::http::tls;
 use knee_engine::journal::FileJournal;
 use knee_engine::requests::RequestSet;
 use knee_engine::run::{self, HttpConfig, Listeners};
+use knee_report::text::Style;
+use knee_report::{View, html};
 
 use self::pushes::Pushes;
 
@@ -37,7 +39,8 @@ use crate::exit::Exit;
 use crate::fleet;
 use crate::fleet::job::{UrlJob, Work};
 use crate::fleet::run::{About, Done, Place};
-use crate::live::{self, Live};
+use crate::live::fold::Conclusion;
+use crate::live::{self, Live, page};
 use crate::other_load::{self, Presence};
 use crate::problem::{Problem, on_one_line};
 use crate::settings::fleet::FleetChoice;
@@ -76,6 +79,14 @@ pub(super) fn checked(args: &LoadArgs, narrate: fn(&str)) -> Result<Load, Failed
     Ok(load)
 }
 
+/// Gives the report of a run to the live page.
+pub(super) fn show_on_page(run: &Run) {
+    page::conclude(|| {
+        let page = html::run(&View::of(run), None, &Style::default());
+        Conclusion { answer: String::new(), validity: Some(run.validity.validity), page: Some(page) }
+    });
+}
+
 /// Runs a checked load.
 ///
 /// # Errors
@@ -86,6 +97,7 @@ pub fn run_load(load: &Load, narrate: fn(&str)) -> Result<Exit, Failed> {
     let Taken { run, record } = take_once(load, narrate)?;
     let text = render(&run, load.output.format, load.output.color, load.output.time_unit);
     let written = sink.write(text.as_bytes()).map_err(failed);
+    show_on_page(&run);
     // Also when the result could not be written: this is where it can still be had.
     if let Some(Record { path, .. }) =
         record.as_ref().filter(|_| load.output.format != Format::Quiet || written.is_err())
@@ -273,9 +285,12 @@ fn measure(
     let listeners = Listeners { journal, events, observer, metrics: None };
     let run = run::run(head, &requests, way, control, listeners);
     if let Some(warning) = pushes.and_then(Pushes::finish) {
-        narrate(&format!("warning: {warning}"));
+        narrate(&format!("warning: {}", on_one_line(&warning)));
     }
-    live.finish(run.as_ref().ok()).iter().for_each(|warning| narrate(&format!("warning: {warning}")));
+    let warnings = live.finish(run.as_ref().ok());
+    for warning in &warnings {
+        narrate(&format!("warning: {}", on_one_line(warning)));
+    }
     run.map_err(|error| unable(&error))
 }
 

@@ -7,6 +7,7 @@ use knee_driver::calibration::{CalibrationStore, Known};
 use knee_engine::host;
 use knee_study::study::Calibration;
 
+use crate::problem::on_one_line;
 use crate::store;
 
 /// Where calibrations are saved; `None` when the environment names no home.
@@ -19,6 +20,7 @@ pub fn of_this_machine(narrate: fn(&str)) -> Option<Calibration> {
     match saved()?.look(&host::machine(), clock::wall()) {
         Known::Holds(saved) => Some(saved.calibration),
         Known::Ignored(why) => {
+            let why = on_one_line(&why);
             narrate(&format!("note: the saved noise floor is ignored: {why}; run `knee calibrate` again"));
             None
         }

@@ -106,7 +106,7 @@ impl Library {
     }
 
     fn result(&self, record: &str) -> Result<String, Problem> {
-        let path = self.store.find(&entry(&self.catalog()?.entries, record)?.record)?;
+        let path = self.store.find_saved(&entry(&self.catalog()?.entries, record)?.record)?;
         match saved::open(&path, silent)? {
             Saved::Run(run, _) => Ok(render(&run, Format::Html, false, None)),
             Saved::Result(kept) => {
@@ -126,13 +126,18 @@ impl Library {
             let what = format!("{} runs are chosen, and a comparison is of two", chosen.len());
             return Err(Problem::new(what, "go back and choose two"));
         };
+        if one == other {
+            let what = format!("`{one}` is chosen twice, and a comparison is of two runs");
+            return Err(Problem::new(what, "go back and choose another one too"));
+        }
         let entries = self.catalog()?.entries;
         let mut pair = [entry(&entries, one)?, entry(&entries, other)?];
         pair.sort_by_key(|entry| entry.at);
         let [a, b] = pair.map(|entry| entry.record.as_str());
-        let run = |record: &str| saved::open_run(&self.store.find(record)?, silent);
+        let run = |record: &str| saved::open_run(&self.store.find_saved(record)?, silent);
         let noise = noise::of_this_machine(silent);
-        Ok(html::record_pair(&RecordPair::of((&run(a)?, a), (&run(b)?, b), noise)))
+        let (one, other) = (run(a)?, run(b)?);
+        Ok(html::record_pair(&RecordPair::of((&one, a), (&other, b), noise), (&one, &other)))
     }
 }
 
@@ -153,4 +158,90 @@ fn search_of(request: &Request) -> String {
 
 fn decoded(encoded: &str) -> String {
     percent_encoding::percent_decode_str(encoded).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Read;
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::web::answer::assert_protected;
+    use crate::web::request_of;
+
+    /// A record as knee-core keeps it for its own tests.
+    const RECORD: &[u8] = include_bytes!("../../../knee-core/tests/fixtures/v2.knee");
+
+    /// A library with two runs, `a` and `b`, and a folder beside it.
+    fn library() -> (tempfile::TempDir, Library) {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().as_os_str().to_owned();
+        let store = Store::of(|name| (name == "KNEE_HOME").then(|| path.clone())).unwrap();
+        fs::create_dir(store.folder()).unwrap();
+        for name in ["a", "b"] {
+            fs::write(store.folder().join(format!("{name}.knee")), RECORD).unwrap();
+        }
+        (home, Library { store, list: Mutex::new(()) })
+    }
+
+    /// What a browser gets for an admitted request.
+    fn answered(library: &Library, target: &str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut browser = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, _) = listener.accept().unwrap();
+        let request = request_of(&format!("GET {target} HTTP/1.1\nHost: a")).unwrap().unwrap();
+        let mut answer = String::new();
+        std::thread::scope(|scope| {
+            // On a thread of its own: a page can be larger than what the system keeps.
+            scope.spawn(move || library.respond(&request, &Pass::of_no_page(), &stream).unwrap());
+            browser.read_to_string(&mut answer).unwrap();
+        });
+        answer
+    }
+
+    #[test]
+    fn every_page_is_protected_and_so_is_every_refusal() {
+        let (_home, library) = library();
+        for (target, status) in [
+            ("/", 200),
+            ("/?token=x", 200),
+            ("/?q=nothing", 200),
+            ("/history.json", 200),
+            ("/result/a", 200),
+            ("/result/c", 404),
+            ("/compare?run=a&run=b", 200),
+            ("/compare?run=a", 404),
+            ("/nothing", 404),
+        ] {
+            let answer = answered(&library, target);
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{target}: {answer}");
+            assert_protected(&answer);
+        }
+    }
+
+    #[test]
+    fn a_link_to_a_record_elsewhere_is_not_served() {
+        let (home, library) = library();
+        let secret = home.path().join("secret.knee");
+        fs::write(&secret, RECORD).unwrap();
+        std::os::unix::fs::symlink(&secret, library.store.folder().join("c.knee")).unwrap();
+        assert!(!answered(&library, "/history.json").contains("\"c\""));
+        for target in ["/result/c", "/compare?run=a&run=c"] {
+            let answer = answered(&library, target);
+            assert!(
+                answer.starts_with("HTTP/1.1 404 ") && answer.contains("nothing is saved as"),
+                "{answer}"
+            );
+        }
+        assert!(library.store.find_saved("c").is_err(), "also if it came after the list was read");
+    }
+
+    #[test]
+    fn a_run_is_not_compared_with_itself() {
+        let (_home, library) = library();
+        let answer = answered(&library, "/compare?run=a&run=a");
+        assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
+        assert!(answer.contains("is chosen twice, and a comparison is of two runs"), "{answer}");
+    }
 }

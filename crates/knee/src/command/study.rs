@@ -89,7 +89,9 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
             }
             place.write(&conclusion, &sessions, narrate).map_err(failed)?;
         }
-        Err((problem, _)) if args.extent.report_only => narrate(&format!("note: {}", problem.what)),
+        Err((problem, _)) if args.extent.report_only => {
+            narrate(&format!("note: {}", on_one_line(&problem.what)));
+        }
         Err(failure) => return Err(failure),
     }
     Ok(exit_of(&conclusion, &control))

@@ -183,7 +183,7 @@ fn conduct(
     if lost {
         narrate(&format!(
             "note: NATS keeps what arrived of the run {run} for 7 days; copies: {}",
-            folder.display()
+            on_one_line(&folder.display().to_string())
         ));
     } else {
         runtime.block_on(fleet.forget(run));

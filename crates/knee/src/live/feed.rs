@@ -12,7 +12,7 @@ use knee_core::record::Run;
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 
-use super::fold::Fold;
+use super::fold::{Conclusion, Fold};
 
 /// A handle on the fold. Clones share it.
 #[derive(Clone, Debug)]
@@ -76,6 +76,11 @@ impl Feed {
     /// A line of progress.
     pub fn note(&self, line: &str) {
         self.change(|fold| fold.note(line));
+    }
+
+    /// The result of the command is known.
+    pub fn conclude(&self, conclusion: Conclusion) {
+        self.change(|fold| fold.conclude(conclusion));
     }
 
     /// The command is about to end.

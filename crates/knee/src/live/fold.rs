@@ -12,7 +12,7 @@ use knee_core::outcome::{Fault, Outcome};
 use knee_core::record::{Head, Point, Run};
 use knee_core::tally::EndpointTally;
 use knee_core::unit::Nanos;
-use knee_core::validity::ValidityReport;
+use knee_core::validity::{Validity, ValidityReport};
 use knee_report::view::moment;
 
 use super::history::{History, Moment};
@@ -53,6 +53,17 @@ pub struct EndpointSoFar {
     pub tally: EndpointTally,
 }
 
+/// The result of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conclusion {
+    /// The answer in a sentence; empty if it is that of the one run, which the figures show.
+    pub answer: String,
+    /// Whether it can be trusted; `None` if that is part of the answer.
+    pub validity: Option<Validity>,
+    /// The report as a page.
+    pub page: Option<String>,
+}
+
 /// A run so far.
 #[derive(Debug, Default)]
 pub struct Fold {
@@ -74,10 +85,12 @@ pub struct Fold {
     pub by_outcome: [u64; 6],
     /// Complete responses by status code, likewise.
     pub status: BTreeMap<u16, u64>,
-    /// Faults by kind, likewise.
+    /// Faults by kind, likewise: what goes wrong in the warm-up is seen at once.
     pub faults: BTreeMap<Fault, u64>,
     /// Bytes received, likewise.
     pub bytes: u64,
+    /// Requests that came due since the warm-up ended.
+    pub scheduled: u64,
     /// All endpoints together, without the warm-up.
     pub total: EndpointTally,
     /// The first endpoints, without the warm-up.
@@ -94,13 +107,13 @@ pub struct Fold {
     pub warnings: Vec<String>,
     /// Lines of progress of the command, such as the steps of a sweep.
     pub lines: VecDeque<String>,
+    /// The result of the command, once it is known.
+    pub conclusion: Option<Arc<Conclusion>>,
     /// Whether the command is about to end.
     pub over: bool,
     /// Requests that ended ok within the span of rates, and that span.
     ok_within: f64,
     window: Nanos,
-    /// Requests that came due before the measurement and are counted within it.
-    from_warm_up: u64,
     /// The reader's clock when the run began, and when it ended.
     began: Nanos,
     ended: Option<Nanos>,
@@ -147,7 +160,8 @@ impl Fold {
 
     fn add(&mut self, interval: &Interval) {
         let measured_from = self.head.as_ref().map_or(Nanos::ZERO, |head| head.measured_from);
-        let point = Point::of(interval, measured_from);
+        let waiting = self.last.as_ref().map_or(0, |last| last.backlog);
+        let point = Point::of(interval, measured_from, waiting);
         let missed = point.from.since(self.history.end());
         if missed > GAP {
             self.missed = self.missed.saturating_add(missed);
@@ -160,19 +174,20 @@ impl Fold {
         self.last = Some(point);
     }
 
-    /// What is counted over the whole run, warm-up and all.
+    /// What is counted interval by interval.
     fn count(&mut self, interval: &Interval, point: &Point) {
         let tallies = || interval.warm_up.endpoints.iter().chain(&interval.measured.endpoints);
         for endpoint in tallies() {
             endpoint.status.iter().for_each(|(code, count)| *self.status.entry(*code).or_default() += count);
-            endpoint
-                .faults
-                .iter()
-                .for_each(|tally| *self.faults.entry(tally.fault).or_default() += tally.count);
+            let faults = endpoint.faults.iter();
+            faults.for_each(|tally| *self.faults.entry(tally.fault).or_default() += tally.count);
         }
         let faults =
             tallies().flat_map(|endpoint| endpoint.faults.iter().map(|tally| (tally.fault, tally.count)));
         self.signs.add(point, faults);
+        if !point.warm_up {
+            self.scheduled += point.planned;
+        }
         self.by_outcome.iter_mut().zip(point.by_outcome).for_each(|(sum, count)| *sum += count);
         self.bytes += point.bytes_received;
     }
@@ -212,8 +227,8 @@ impl Fold {
         let ok = |point: &Point| point.by_outcome[Outcome::Ok as usize];
         self.ok_within = moment::within(&run.series, from, from.saturating_add(window), ok);
         self.window = window;
-        self.from_warm_up = run.from_warm_up;
         self.total = run.measured.all();
+        self.scheduled = self.total.planned.saturating_sub(run.from_warm_up);
         for (so_far, tally) in self.endpoints.iter_mut().zip(&run.measured.endpoints) {
             so_far.tally = tally.clone();
         }
@@ -231,6 +246,12 @@ impl Fold {
             self.lines.pop_front();
         }
         self.lines.push_back(line.to_owned());
+    }
+
+    /// The result of the command is known.
+    pub fn conclude(&mut self, conclusion: Conclusion) {
+        self.sequence += 1;
+        self.conclusion = Some(Arc::new(conclusion));
     }
 
     /// The command is about to end.
@@ -261,7 +282,7 @@ impl Fold {
 
     /// Requests that came due per second, likewise.
     pub fn scheduled_rate(&self) -> Option<f64> {
-        self.per_second(self.total.planned.saturating_sub(self.from_warm_up) as f64)
+        self.per_second(self.scheduled as f64)
     }
 
     fn per_second(&self, count: f64) -> Option<f64> {

@@ -22,14 +22,19 @@ pub fn run(
     mut say: impl FnMut(&str),
 ) -> Vec<String> {
     let mut measured_from = Nanos::ZERO;
+    let mut waiting = 0;
     for event in events {
         feed.inspect(|feed| feed.take(&event));
         let line = match event {
             Event::Started(head) => {
-                measured_from = head.measured_from;
+                (measured_from, waiting) = (head.measured_from, 0);
                 interval_header()
             }
-            Event::Interval(interval) => interval_line(&Point::of(&interval, measured_from), unit),
+            Event::Interval(interval) => {
+                let point = Point::of(&interval, measured_from, waiting);
+                waiting = interval.backlog;
+                interval_line(&point, unit)
+            }
             Event::Stopping { interrupted: true } => "interrupted: waiting for requests in flight".to_owned(),
             Event::Stopping { interrupted: false } => continue,
             Event::Warning(text) => format!("warning: {}", on_one_line(&text)),

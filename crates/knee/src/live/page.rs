@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::OnceLock;
 
 use super::feed::Feed;
+use super::fold::Conclusion;
 use super::web::Server;
 use crate::stderr::say;
 
@@ -37,6 +38,13 @@ pub fn narrate(line: &str) {
     say(line);
     if let Some(feed) = feed() {
         feed.note(line);
+    }
+}
+
+/// Shows the result of the command, which is made only if there is a page.
+pub fn conclude(conclusion: impl FnOnce() -> Conclusion) {
+    if let Some(feed) = feed() {
+        feed.conclude(conclusion());
     }
 }
 

@@ -9,6 +9,7 @@ use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 
 use super::figure;
+use knee_report::number;
 
 /// Generator lag at 99 % above this is suspect: it is no longer small against usual service times.
 const LAG_SUSPECT: Nanos = Nanos::from_millis(1);
@@ -18,6 +19,10 @@ const LAG_INVALID: Nanos = Nanos::from_millis(100);
 const HOT: (f64, f64) = (0.1, 0.5);
 /// A worker busier than this is the bottleneck.
 const CPU_FULL: f64 = 0.9;
+/// Share of the scheduled requests that wait for a connection above which a result is suspect.
+const WAITING: f64 = 0.005;
+/// What is scheduled in this time, in seconds, can wait at any moment.
+const MOMENT: f64 = 0.05;
 /// Share of requests failed by this machine above which a result is suspect, and invalid.
 const OWN_FAULTS: (f64, f64) = (0.001, 0.01);
 
@@ -29,6 +34,10 @@ pub struct Signs {
     intervals_hot: u64,
     ended: u64,
     own_faults: u64,
+    /// Requests that came due, and the seconds in which they did.
+    scheduled: u64,
+    seconds: f64,
+    waiting: u64,
 }
 
 impl Signs {
@@ -43,6 +52,9 @@ impl Signs {
         self.lag = self.lag.max(point.generator_lag_p99.filter(|lag| lag.0 > quarter));
         self.intervals_hot += u64::from(point.generator.worker_cpu.is_some_and(|cpu| cpu > CPU_FULL));
         self.ended += point.ended();
+        self.scheduled += point.planned;
+        self.seconds += point.to.since(point.from).as_secs_f64();
+        self.waiting = point.backlog;
         self.own_faults += faults
             .filter(|(fault, _)| fault.blame() == Blame::Generator)
             .map(|(_, count)| count)
@@ -51,7 +63,7 @@ impl Signs {
 
     /// The worst sign, and the words for it.
     pub fn worst(&self) -> (Validity, String) {
-        let signs = [self.lag(), self.cpu(), self.own_faults()];
+        let signs = [self.lag(), self.cpu(), self.own_faults(), self.waiting()];
         let worst =
             signs.into_iter().flatten().reduce(|one, other| if other.0 > one.0 { other } else { one });
         worst.unwrap_or_else(|| (Validity::Valid, "no warnings".to_owned()))
@@ -73,6 +85,17 @@ impl Signs {
             _ => return None,
         };
         Some((state, format!("a worker used over 90 % CPU for {} of the time", figure::percent(share))))
+    }
+
+    /// As the rule `rate` will, as far as the load has come.
+    fn waiting(&self) -> Option<(Validity, String)> {
+        let (waiting, scheduled) = (self.waiting as f64, self.scheduled.max(1) as f64);
+        let moment = scheduled / self.seconds.max(f64::MIN_POSITIVE) * MOMENT;
+        let much = waiting > WAITING * scheduled && waiting > moment;
+        let words = || {
+            format!("overloaded: {} scheduled requests wait for a connection", number::count(self.waiting))
+        };
+        much.then(|| (Validity::Suspect, words()))
     }
 
     fn own_faults(&self) -> Option<(Validity, String)> {
@@ -113,6 +136,20 @@ mod tests {
         assert_eq!(signs.worst(), (Validity::Suspect, told.to_owned()));
         signs.add(&point(0.5, Nanos::from_millis(150)), [].into_iter());
         assert_eq!(signs.worst(), (Validity::Invalid, "generator lag p99 up to 150 ms".to_owned()));
+    }
+
+    #[test]
+    fn requests_that_queue_up_before_the_connections_are_a_sign_while_the_load_runs() {
+        let second =
+            |planned, backlog| Point { planned, backlog, to: Nanos::from_secs(1), ..Point::default() };
+        let mut signs = Signs::default();
+        signs.add(&second(4_000, 190), [].into_iter());
+        assert_eq!(signs.worst().0, Validity::Valid, "a moment is no overload");
+        signs.add(&second(4_000, 1_830), [].into_iter());
+        let told = "overloaded: 1,830 scheduled requests wait for a connection";
+        assert_eq!(signs.worst(), (Validity::Suspect, told.to_owned()));
+        signs.add(&second(4_000, 0), [].into_iter());
+        assert_eq!(signs.worst().0, Validity::Valid, "the queue is gone");
     }
 
     #[test]

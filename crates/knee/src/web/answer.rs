@@ -81,3 +81,37 @@ impl Answer {
         out.write_all(text.as_bytes())
     }
 }
+
+/// That an answer has every header that protects it, and none that lets others read it.
+#[cfg(test)]
+pub fn assert_protected(answer: &str) {
+    let (head, _) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no head: {answer}"));
+    for header in [
+        "content-security-policy: default-src 'none'; ",
+        "x-content-type-options: nosniff",
+        "referrer-policy: no-referrer",
+        "cache-control: no-store",
+        "cross-origin-opener-policy: same-origin",
+        "cross-origin-resource-policy: same-origin",
+    ] {
+        let found = head.lines().filter(|line| line.starts_with(header)).count();
+        assert_eq!(found, 1, "{header} in {head}");
+    }
+    assert!(head.contains("; frame-ancestors 'none'") && !head.contains("access-control"), "{head}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_refusal_is_protected_like_the_page_itself() {
+        for refusal in Refusal::ALL {
+            let mut bytes = Vec::new();
+            Answer::refusal(refusal).write(&mut bytes, false).unwrap();
+            let text = String::from_utf8(bytes).unwrap();
+            assert!(text.starts_with(&format!("HTTP/1.1 {}\r\n", refusal.status())), "{text}");
+            assert_protected(&text);
+        }
+    }
+}

@@ -39,11 +39,14 @@ pub fn check(request: &Request, local: SocketAddr) -> Result<(), Refusal> {
 fn is_here(host: &str, local: SocketAddr) -> bool {
     let name_and_port = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|c| c.is_ascii_digit()));
     let (name, port) = name_and_port.unwrap_or((host, "80"));
-    if port.parse() != Ok(local.port()) {
+    // As text: `04711` is a number too, but no browser writes it.
+    if port != local.port().to_string() {
         return false;
     }
-    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
-    let address: Option<IpAddr> = bare.parse().ok();
+    let address: Option<IpAddr> = match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
+        Some(name) => name.parse().ok().map(IpAddr::V6),
+        None => name.parse().ok().map(IpAddr::V4),
+    };
     name.eq_ignore_ascii_case("localhost")
         || address.is_some_and(|address| address.is_loopback() || address == local.ip())
 }
@@ -119,6 +122,18 @@ mod tests {
             "127.0.0.1",
             "192.0.2.7:4711",
             "127.0.0.1:4711:4711",
+            // Names that another site can give an address of this machine.
+            "attacker.example:4711",
+            "localhost.attacker.example:4711",
+            "127.0.0.1.nip.io:4711",
+            "user@127.0.0.1:4711",
+            // Ports that only some programs read as 4711.
+            "127.0.0.1:04711",
+            "127.0.0.1:+4711",
+            "127.0.0.1: 4711",
+            "127.0.0.1:",
+            "[127.0.0.1]:4711",
+            "::1:4711",
             "",
         ] {
             assert_eq!(checked(&format!("GET / HTTP/1.1\nHost: {host}")), Err(Refusal::Host), "{host}");
@@ -155,7 +170,7 @@ mod tests {
 
     #[test]
     fn nothing_but_reading_is_allowed() {
-        for method in ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"] {
+        for method in ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "get", "PROPFIND"] {
             assert_eq!(
                 checked(&format!("{method} /api/state HTTP/1.1\nHost: {LOCAL}")),
                 Err(Refusal::Method),
@@ -177,6 +192,24 @@ mod tests {
         assert!(!has(format!("GET /api/state HTTP/1.1\nCookie: knee-4712={text}")));
         assert!(!has("GET / HTTP/1.1\nCookie: knee-4711=".to_owned()));
         assert!(!has("GET /?token= HTTP/1.1".to_owned()));
+    }
+
+    #[test]
+    fn the_cookie_of_an_older_page_and_a_wrong_token_of_the_right_length_open_nothing() {
+        let (token, older) = (Token::new().unwrap(), Token::new().unwrap());
+        let (text, older) = (token.text(), older.text());
+        let last = if text.ends_with('0') { "1" } else { "0" };
+        let almost = format!("{}{last}", &text[..31]);
+        for wrong in [older, &almost, &text.to_uppercase().replace(|c: char| c.is_ascii_digit(), "A")] {
+            assert_eq!(wrong.len(), text.len());
+            for request in [
+                format!("GET /?token={wrong} HTTP/1.1\nHost: a"),
+                format!("GET / HTTP/1.1\nCookie: knee-4711={wrong}"),
+                format!("GET / HTTP/1.1\nAuthorization: Bearer {wrong}"),
+            ] {
+                assert!(!has_token(&of(&request).unwrap().unwrap(), &token, 4711), "{request}");
+            }
+        }
     }
 
     #[test]

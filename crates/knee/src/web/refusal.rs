@@ -44,6 +44,23 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// All of them.
+    #[cfg(test)]
+    pub const ALL: [Self; 12] = [
+        Self::Closed,
+        Self::Malformed,
+        Self::Late,
+        Self::TooLarge,
+        Self::Body,
+        Self::Host,
+        Self::Origin,
+        Self::Method,
+        Self::Token,
+        Self::Guessing,
+        Self::Path,
+        Self::Full,
+    ];
+
     /// Status code and reason.
     pub const fn status(self) -> &'static str {
         match self {

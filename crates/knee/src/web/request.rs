@@ -52,7 +52,7 @@ impl Request {
 ///
 /// # Errors
 ///
-/// When it is no request, too large, too late or has a body.
+/// When it is no request, too large, too late or has a body, or can be read in two ways.
 pub fn read(mut stream: &TcpStream, limit: Duration) -> Result<Request, Refusal> {
     let clock = MonotonicClock::start();
     let (mut bytes, mut piece) = (Vec::new(), [0; 1_024]);
@@ -87,6 +87,10 @@ fn parse(bytes: &[u8]) -> Result<Option<Request>, Refusal> {
         Err(_) => return Err(Refusal::Malformed),
         Ok(status) => status,
     };
+    let head = if let httparse::Status::Complete(length) = status { &bytes[..length] } else { bytes };
+    if has_bare_line_feed(head) {
+        return Err(Refusal::Malformed);
+    }
     if status.is_partial() {
         return Ok(None);
     }
@@ -101,11 +105,27 @@ fn parse(bytes: &[u8]) -> Result<Option<Request>, Refusal> {
     let method = parsed.method.unwrap_or_default().to_owned();
     let (path, query) = (path.to_owned(), query.to_owned());
     let request = Request { is_head: method == "HEAD", method, path, query, headers };
-    let length = request.header("content-length");
-    if length.is_some_and(|length| length != "0") || request.header("transfer-encoding").is_some() {
-        return Err(Refusal::Body);
-    }
+    check_body(&request)?;
     Ok(Some(request))
+}
+
+/// Whether a line ends without a carriage return: the parser takes that, and other programs see other lines then.
+fn has_bare_line_feed(head: &[u8]) -> bool {
+    head.iter().enumerate().any(|(at, c)| *c == b'\n' && (at == 0 || head[at - 1] != b'\r'))
+}
+
+/// That there is no body, and that no proxy in between can have found one.
+fn check_body(request: &Request) -> Result<(), Refusal> {
+    let mut lengths = request.headers("content-length");
+    let (length, another) = (lengths.next(), lengths.next());
+    let is_number = |length: &str| !length.is_empty() && length.bytes().all(|c| c.is_ascii_digit());
+    let is_encoded = request.header("transfer-encoding").is_some();
+    match length {
+        Some(length) if another.is_some() || is_encoded || !is_number(length) => Err(Refusal::Malformed),
+        Some(length) if length != "0" => Err(Refusal::Body),
+        None if is_encoded => Err(Refusal::Body),
+        _ => Ok(()),
+    }
 }
 
 /// A request as a test writes it.
@@ -135,14 +155,48 @@ mod tests {
             ("GET / HTTP/1.1\nHost: a\nno header", Refusal::Malformed),
             ("\u{1}\u{2}", Refusal::Malformed),
             ("POST / HTTP/1.1\nHost: a\nContent-Length: 5", Refusal::Body),
-            ("GET / HTTP/1.1\nHost: a\nContent-Length: 0\nTransfer-Encoding: chunked", Refusal::Body),
+            ("POST / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked", Refusal::Body),
         ] {
             assert_eq!(of(head), Err(refusal), "{head:?}");
         }
+        assert_eq!(of("GET / HTTP/1.1\nHost: a\nContent-Length: 0").map(|found| found.is_some()), Ok(true));
         let many = "a: b\n".repeat(HEADERS_MAX + 1);
         assert_eq!(of(&format!("GET / HTTP/1.1\n{many}")), Err(Refusal::TooLarge));
         let long = "a".repeat(HEAD_MAX);
         assert_eq!(of(&format!("GET /{long} HTTP/1.1\nHost: a")), Err(Refusal::TooLarge));
         assert_eq!(parse(format!("GET /{long}").as_bytes()), Err(Refusal::TooLarge));
+    }
+
+    #[test]
+    fn a_request_whose_end_two_programs_can_see_in_two_places_is_refused() {
+        for lengths in [
+            "Content-Length: 0\nContent-Length: 5",
+            "Content-Length: 0\nContent-Length: 0",
+            "Content-Length: 0\nTransfer-Encoding: chunked",
+            "Transfer-Encoding: identity\nContent-Length: 5",
+            "Content-Length: 0, 0",
+            "Content-Length: +0",
+            "Content-Length: -1",
+            "Content-Length: 0x0",
+            "Content-Length:",
+        ] {
+            let head = format!("GET / HTTP/1.1\nHost: a\n{lengths}");
+            assert_eq!(of(&head), Err(Refusal::Malformed), "{lengths:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_ends_without_a_carriage_return_is_refused() {
+        for head in [
+            "GET / HTTP/1.1\nHost: a\n\n",
+            "GET / HTTP/1.1\r\nHost: a\nCookie: b=c\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: a\r\n\n",
+            "\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
+            "GET / HTTP/1.1\nHost: a",
+        ] {
+            assert_eq!(parse(head.as_bytes()), Err(Refusal::Malformed), "{head:?}");
+        }
+        let whole = "GET / HTTP/1.1\r\nHost: a\r\n\r\nwhat follows\nis no head";
+        assert!(parse(whole.as_bytes()).unwrap().is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! Records whose texts try to steer a terminal: whatever the command, they are shown and not obeyed.
+//! Records and scripts whose texts try to steer a terminal: whatever the command, they are shown and not obeyed.
 
 use knee_report::clean::is_hostile;
 use serde_json::{Value, json};
@@ -101,4 +101,60 @@ fn an_error_about_a_record_cannot_steer_the_terminal() {
     assert_eq!(finished.code, Some(104));
     assert!(!finished.stderr.chars().any(|c| c != '\n' && is_hostile(c)), "{:?}", finished.stderr);
     assert!(!finished.stderr.lines().any(|line| line.starts_with("FORGED")), "{}", finished.stderr);
+}
+
+/// The bite as a constant of a script.
+fn bite_of_script() -> String {
+    format!("const bite = {};", json!(BITE))
+}
+
+#[test]
+fn names_and_lines_of_a_script_cannot_steer_the_terminal() {
+    let home = Home::new();
+    let script = format!(
+        "import {{ check, group }} from 'k6'; {}
+         export const options = {{ iterations: 2, thresholds: {{ [`checks{{a:${{bite}}}}`]: ['rate>0'] }} }};
+         export default function () {{
+            console.log(bite);
+            group(bite, () => check(__ITER, {{ [bite]: (turn) => turn == 0 }}, {{ a: bite }}));
+         }}",
+        bite_of_script()
+    );
+    home.file("script.js", script);
+    for flags in ["", "--summary-mode full"] {
+        let finished = home.knee("run script.js").args(flags).run();
+        assert_harmless(&finished, flags);
+        assert!(finished.stdout.contains("✗ x\\x1b[2J\\u{9b}31m\\x1b]0;owned"), "{}", finished.stdout);
+        assert!(finished.stderr.contains("owned"), "the line is there: {}", finished.stderr);
+    }
+    assert_harmless(&home.knee("report last").run(), "report");
+}
+
+#[test]
+fn an_error_of_a_script_cannot_steer_the_terminal() {
+    let home = Home::new();
+    for (what, rest) in [
+        ("init", "throw new Error(bite);"),
+        ("setup", "export function setup() { throw new Error(bite); }"),
+        ("abort", "import exec from 'k6/execution'; export function setup() { exec.test.abort(bite); }"),
+        ("summary", "export function handleSummary() { throw new Error(bite); }"),
+        ("pieces", "export function handleSummary() { return { [bite]: 5 }; }"),
+        ("threshold", "export const options = { thresholds: { checks: [bite] } };"),
+        ("metric", "export const options = { thresholds: { [bite]: ['rate==1'] } };"),
+        ("scenario", "export const options = { scenarios: { [bite]: { executor: 'shared-iterations' } } };"),
+        ("executor", "export const options = { scenarios: { a: { executor: bite } } };"),
+        (
+            "default",
+            "export const options = { scenarios: { a: { executor: 'shared-iterations', exec: bite } } };",
+        ),
+    ] {
+        home.file("script.js", format!("{} {rest} export default function () {{}}", bite_of_script()));
+        let finished = home.knee("run script.js").run();
+        assert!(finished.stderr.contains("owned"), "{what}: {}", finished.stderr);
+        for text in [&finished.stdout, &finished.stderr] {
+            let acting: Vec<char> =
+                text.chars().filter(|c| !matches!(c, '\n' | '\t') && is_hostile(*c)).collect();
+            assert_eq!(acting, [], "{what}: {text:?}");
+        }
+    }
 }

@@ -38,13 +38,15 @@ impl Total {
         }
     }
 
-    /// The point of the interval whose endpoints were added. Of `interval` it reads all but the tallies.
-    pub(super) fn point(&self, interval: &Interval, warm_up: bool) -> Point {
+    /// The point of the interval whose endpoints were added, before which `waiting` arrivals were due and not taken up.
+    /// Of `interval` it reads all but the tallies.
+    pub(super) fn point(&self, interval: &Interval, warm_up: bool, waiting: u64) -> Point {
         Point {
             from: interval.from,
             to: interval.to,
             warm_up,
-            planned: self.accounting.planned,
+            // A tally counts an arrival when a user takes it up, which can be long after it came due.
+            planned: self.accounting.planned.saturating_add(interval.backlog).saturating_sub(waiting),
             by_outcome: self.accounting.by_outcome,
             unknown: self.accounting.unknown,
             response: four(&self.response),
@@ -59,12 +61,13 @@ impl Total {
 }
 
 impl Point {
-    /// The point of `interval` for charts over time, in a run whose warm-up ends at `measured_from`.
-    pub fn of(interval: &Interval, measured_from: Nanos) -> Self {
+    /// The point of `interval` for charts over time, in a run whose warm-up ends at `measured_from`. `waiting`: the backlog
+    /// at the end of the interval before.
+    pub fn of(interval: &Interval, measured_from: Nanos, waiting: u64) -> Self {
         let mut total = Total::default();
         let endpoints = interval.warm_up.endpoints.iter().chain(&interval.measured.endpoints);
         endpoints.for_each(|endpoint| total.add(endpoint));
-        total.point(interval, interval.from < measured_from)
+        total.point(interval, interval.from < measured_from, waiting)
     }
 }
 

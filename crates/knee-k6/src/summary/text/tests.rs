@@ -3,7 +3,9 @@
 use super::super::sample;
 use super::*;
 use crate::metric::meter::Place;
-use crate::metric::{BuiltIn, Catalog, Contains, Meter};
+use crate::metric::{BuiltIn, Catalog, Contains, Key, Meter, TagSet};
+use crate::read::Read;
+use crate::threshold::{ThresholdTexts, compile, judge};
 use std::sync::Arc;
 
 const COMPACT: [&str; 60] = [
@@ -193,4 +195,71 @@ fn figures_that_are_not_shown_have_no_value_beside_their_threshold() {
     ] {
         assert!(text.lines().any(|found| found == line), "{line:?} is missing in {text}");
     }
+}
+
+/// Clears the screen, sets the title, and turns the direction of reading.
+const BITE: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\r\u{9b}31m\u{202e}x";
+
+/// A summary in which everything that a script names is the bite.
+fn bitten() -> Summary {
+    let threshold = format!("my_counter{{a:{BITE}}}");
+    let mut catalog = Catalog::new();
+    let counter = catalog.declare("my_counter", Kind::Counter, Contains::Default).unwrap();
+    catalog.keep_apart(&Key::parse(&threshold).unwrap());
+    let mut meter = Meter::new(Arc::new(catalog), true);
+    let tags = TagSet::from_iter([("a", BITE)]);
+    for scenario in ["", BITE] {
+        let (outer, inner) = (format!("::{BITE}"), format!("::{BITE}::{BITE}"));
+        for group in ["", &outer, &inner] {
+            let place = Place { scenario, group, at: 1 };
+            meter.enter(&place);
+            meter.add(counter, 1.0, &place, &tags);
+            for passed in [true, false] {
+                meter.check(&format!("{BITE}{passed}"), passed, &place);
+                meter.add(BuiltIn::Checks.id(), 1.0, &place, &());
+            }
+        }
+    }
+    let texts = serde_json::json!({ threshold.as_str(): [{ "threshold": "count>1" }] });
+    let texts = ThresholdTexts::read(&texts).unwrap().unwrap();
+    let guards = compile(&texts, |_| Some((Kind::Counter, Contains::Default))).unwrap();
+    let elapsed = SignedDuration::from_secs(1);
+    let (mut judged, _) = judge(&guards, |name| meter.find(name).cloned(), elapsed, true);
+    judged[0].thresholds[0].source.push_str(BITE);
+    Summary { meter, judged, elapsed, ..sample::summary(false) }
+}
+
+#[test]
+fn names_of_a_script_cannot_steer_the_terminal() {
+    for full in [false, true] {
+        let text = render(&bitten(), Style { full, color: false });
+        let acting: Vec<char> = text.chars().filter(|c| *c != '\n' && clean::is_hostile(*c)).collect();
+        assert!(acting.is_empty(), "{acting:?} in {text:?}");
+        let shown = r"\x1b[2J\x1b]0;owned\x07\r\u{9b}31m\u{202e}x";
+        for line in [
+            format!("    my_counter{{a:{shown}}}"),
+            format!("    ✓ 'count>1{shown}' count=6"),
+            format!("    ✓ {shown}true"),
+            format!("    ✗ {shown}false"),
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line:?} is missing in {text}");
+        }
+        assert!(text.contains(&format!("      {{ a:{shown} }}...: 6 ")), "{text}");
+        for title in ["█ SCENARIO:", "█ GROUP:", "↳ GROUP:"] {
+            assert_eq!(text.contains(&format!("  {title} {shown} \n")), full, "{title} in {text}");
+        }
+    }
+}
+
+#[test]
+fn with_colours_only_those_of_the_summary_reach_the_terminal() {
+    let text = render(&bitten(), Style { full: true, color: true });
+    for piece in text.split('\u{1b}').skip(1) {
+        let code = piece.strip_prefix('[').and_then(|rest| rest.split_once('m')).map(|(code, _)| code);
+        assert!(
+            code.is_some_and(|code| ["0", "1", "2;37", "36", "2;36", "37", "32", "31"].contains(&code)),
+            "{piece:?}"
+        );
+    }
+    assert!(!text.chars().any(|c| !matches!(c, '\n' | '\u{1b}') && clean::is_hostile(c)), "{text:?}");
 }

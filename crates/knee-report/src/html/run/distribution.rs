@@ -22,7 +22,7 @@ use crate::view::event_stats::{COLUMNS, EventStats};
 use crate::view::spectrum::Percentile;
 
 /// How to read the spectrum.
-pub(super) const SPECTRUM: &str = "To the right, each mark has a tenth of the requests of the mark before it above itself. \
+pub(in crate::html) const SPECTRUM: &str = "To the right, each mark has a tenth of the requests of the mark before it above itself. \
     A line ends where fewer than 100 requests are above.";
 
 /// The table of times with its notes, the times over time, the histogram.
@@ -37,6 +37,7 @@ pub(super) fn times(view: &View, over: &Columns, style: &Style) -> Option<Markup
         @if !missing.is_empty() { p.note { "– " (missing.join(", ")) } }
         @for (sign, note) in footnotes(view, scale) { p.note { (sign) " " (note) } }
         @if let Some(chart) = over_time::both_times(view, over) { (figure(&chart)) }
+        @if let Some(note) = over_time::missing_tail(view, over) { p.note { (note) } }
         h3 { "Histogram of response times" }
         (histogram(view, scale))
     })
@@ -95,17 +96,31 @@ pub(super) fn chart(view: &View) -> Option<Chart> {
     ];
     let lines: Vec<Line> =
         kinds.iter().flat_map(|(name, tone, stroke, of)| lines(name, *tone, *stroke, of)).collect();
+    let highest = kinds.iter().filter_map(|(.., of)| of.last()).map(|one| one.share).reduce(f64::max)?;
+    spectrum_of("Percentiles of response time and service time", highest, lines)
+}
+
+/// The response times of two runs as a chart; nothing if neither sample supports a percentile.
+pub(in crate::html) fn of_two(runs: [(&str, &View); 2]) -> Option<Chart> {
+    let styles = [(Tone::Blue, Stroke::Solid), (Tone::Orange, Stroke::Dashed)];
+    let drawn = runs.iter().zip(styles);
+    let lines =
+        drawn.flat_map(|((name, view), (tone, stroke))| lines(name, tone, stroke, &view.spectrum.response));
+    let highest = runs.iter().filter_map(|(_, view)| view.spectrum.response.last()).map(|one| one.share);
+    spectrum_of("Percentiles of response time, A and B", highest.reduce(f64::max)?, lines.collect())
+}
+
+/// Lines of times over percentiles up to the share `highest`.
+fn spectrum_of(name: &str, highest: f64, lines: Vec<Line>) -> Option<Chart> {
     let drawn = || lines.iter().flat_map(|line| line.points.iter().flatten());
     let times = || drawn().map(|(_, nanos)| *nanos);
     let (least, most) = (times().reduce(f64::min)?, times().reduce(f64::max)?);
-    let highest = kinds.iter().filter_map(|(.., of)| of.last()).map(|one| one.share).reduce(f64::max)?;
-    let name = "Percentiles of response time and service time";
     let description = format!(
         "Times from {} to {} over percentiles that get ten times rarer from mark to mark.",
         numbers::time(least, None),
         numbers::time(most, None)
     );
-    let (x, y) = (Axis::percentiles("percentile", highest), Axis::times("by powers of ten", least, most));
+    let (x, y) = (Axis::percentiles("percentile", highest), Axis::times("logarithmic", least, most));
     Some(Chart::of_lines(name, &description, x, y, lines))
 }
 

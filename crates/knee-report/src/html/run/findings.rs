@@ -25,13 +25,15 @@ pub(super) fn section(report: &Report, style: &Style) -> Option<Markup> {
             @for finding in &report.findings { (self::finding(finding, style)) }
             @if !report.bounds.is_empty() {
                 h3 { "Bounds of the observed resources" }
-                ul { @for bound in &report.bounds { li { (texts::text(&bound_words(bound, style))) } } }
+                ul { @for bound in &report.bounds { li { (texts::sentence(&bound_words(bound, style))) } } }
             }
             @if !report.could_not_run.is_empty() {
-                h3 { "Rules that could not run" }
-                ul {
-                    @for rule in &report.could_not_run {
-                        li { code { (rule.code) } ": " (texts::text(&rule.lacks)) }
+                details {
+                    summary { "Rules that could not run" }
+                    ul {
+                        @for rule in &report.could_not_run {
+                            li { code { (rule.code) } ": it needs " (texts::sentence(&rule.lacks)) }
+                        }
                     }
                 }
             }
@@ -41,10 +43,10 @@ pub(super) fn section(report: &Report, style: &Style) -> Option<Markup> {
 
 fn finding(finding: &Finding, style: &Style) -> Markup {
     html! {
-        h3 { (texts::text(&headline_words(finding))) }
+        h3 { (texts::sentence(&headline_words(finding))) }
         p { (texts::name(&finding.subject.name)) @if let Some(source) = finding.subject.source.as_ref().filter(|source| **source != finding.subject.name) { " (" (texts::name(source)) ")" } }
-        ul { @for signal in &finding.evidence { li { (texts::text(&figure_words(signal, style))) } } }
-        p { "Remedy: " (texts::text(&finding.remedy.to_string())) "." }
-        @if let Some(gain) = gain_words(finding, style) { p { "At most: " (texts::text(&gain)) "." } }
+        ul { @for signal in &finding.evidence { li { (texts::sentence(&figure_words(signal, style))) } } }
+        p { "Remedy: " (texts::sentence(&finding.remedy.to_string())) "." }
+        @if let Some(gain) = gain_words(finding, style) { p { "At most: " (texts::sentence(&gain)) "." } }
     }
 }

@@ -25,6 +25,9 @@ const GRACE_SHOWN: f64 = 0.01;
 /// Positions of a column's times, with their names.
 const TIMES: [&str; 4] = ["p50", "p90", "p99", "max"];
 
+/// The position of the p99.
+const P99: usize = 2;
+
 /// Charts over time, with a note on what their columns are or why there are none.
 pub(super) fn figures(charts: &[Option<Chart>], view: &View, columns: &Columns) -> Markup {
     html! {
@@ -49,6 +52,19 @@ fn note(view: &View, columns: &Columns) -> Option<String> {
             count(intervals as u64)
         )
     })
+}
+
+/// Why no p99 is drawn over time although the whole run has one; `None` if one is drawn, or if there is no chart.
+pub(super) fn missing_tail(view: &View, columns: &Columns) -> Option<String> {
+    let times: Figures = |column| &column.response;
+    let is_known = view.total.response.percentile(TIMES[P99]).time().is_some();
+    let needed = columns.columns.iter().find_map(|column| match column.response[P99] {
+        Reading::TooFew { needed } => Some(needed),
+        _ => None,
+    })?;
+    let is_missing = is_known && tail(columns, times) != P99 && columns.columns.len() >= COLUMNS_MIN;
+    is_missing
+        .then(|| format!("There is no p99 over time: it takes {} requests per interval.", count(needed)))
 }
 
 /// Response times alone, for the first screen.
@@ -86,7 +102,7 @@ fn tail(columns: &Columns, times: Figures) -> usize {
     let of = |position: usize| {
         columns.columns.iter().filter(|column| times(column)[position].time().is_some()).count()
     };
-    [2, 1].into_iter().find(|position| of(*position) * 2 > of(3)).unwrap_or(3)
+    [P99, 1].into_iter().find(|position| of(*position) * 2 > of(3)).unwrap_or(3)
 }
 
 fn of_times(view: &View, columns: &Columns, name: &str, wanted: &[Wanted]) -> Option<Chart> {
@@ -102,7 +118,7 @@ fn of_times(view: &View, columns: &Columns, name: &str, wanted: &[Wanted]) -> Op
     }
     let drawn = || lines.iter().flat_map(|line| line.points.iter().flatten()).map(|(_, nanos)| *nanos);
     let (least, most) = (drawn().reduce(f64::min)?, drawn().reduce(f64::max)?);
-    let y = Axis::times("by powers of ten", least, most);
+    let y = Axis::times("logarithmic", least, most);
     let description = format!("{name}, from {} to {}.", number::time(least, None), number::time(most, None));
     chart(view, columns, name, &description, y, lines)
 }
@@ -131,7 +147,8 @@ pub(super) fn in_flight(view: &View, columns: &Columns) -> Option<Chart> {
         let backlog = |column: &Column| Some(column.backlog as f64);
         lines.push(line("waiting for a connection", Tone::Orange, Stroke::Dashed, columns, backlog));
     }
-    amounts(view, columns, "Requests in flight over time", "requests", lines)
+    let chart = amounts(view, columns, "Requests in flight over time", "requests", lines)?;
+    Some(Chart { y: chart.y.clone().of_counts(), ..chart })
 }
 
 /// Requests that did not end ok, by outcome.
@@ -155,7 +172,7 @@ pub(super) fn generator_lag(view: &View, columns: &Columns) -> Option<Chart> {
     let lag = |column: &Column| column.generator_lag_p99.map(|lag| lag.0 as f64).filter(|lag| *lag > 0.0);
     let lines = vec![line("generator lag p99", Tone::Purple, Stroke::Solid, columns, lag)];
     let drawn = || lines.iter().flat_map(|line| line.points.iter().flatten()).map(|(_, nanos)| *nanos);
-    let y = Axis::times("by powers of ten", drawn().reduce(f64::min)?, drawn().reduce(f64::max)?);
+    let y = Axis::times("logarithmic", drawn().reduce(f64::min)?, drawn().reduce(f64::max)?);
     let description = "How late the load generator itself sent requests.";
     chart(view, columns, "Generator lag over time", description, y, lines)
 }

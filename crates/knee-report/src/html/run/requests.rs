@@ -51,7 +51,7 @@ fn kinds(errors: &[Error]) -> Markup {
     let mut table = Table::new("Errors and who is to blame", columns);
     for error in errors {
         let what = html! {
-            (texts::text(&error.sentence()))
+            (texts::sentence(&error.sentence()))
             @for example in error.examples.iter().take(EXAMPLES_MAX) { span.example { (texts::name(example)) } }
         };
         table.rows.push(vec![cell(error.blame().map_or("–", Blame::name)), cell(count(error.count)), what]);

@@ -25,7 +25,7 @@ pub(super) fn section(view: &View) -> Markup {
         @for warning in &report.warnings { (self::warning(warning)) }
         @if !report.notes.is_empty() {
             h3 { "Notes" }
-            ul { @for note in &report.notes { li { (words::text(note)) } } }
+            ul { @for note in &report.notes { li { (words::sentence(note)) } } }
         }
     }
 }
@@ -34,7 +34,7 @@ pub(super) fn section(view: &View) -> Markup {
 fn warning(warning: &Warning) -> Markup {
     let rule = RULES.iter().find(|rule| rule.code == warning.code);
     html! {
-        h3 { (warning.validity.name()) ": " (words::text(&said(warning))) }
+        h3 { (warning.validity.name()) ": " (words::sentence(&said(warning))) }
         dl.facts {
             @if !warning.hint.is_empty() { (fact("Hint", &warning.hint)) }
             @if let Some(rule) = rule { (explained(rule)) }
@@ -54,7 +54,7 @@ fn explained(rule: &Rule) -> Markup {
 }
 
 fn fact(name: &str, text: &str) -> Markup {
-    html! { dt { (name) } dd { (words::text(text)) } }
+    html! { dt { (name) } dd { (words::sentence(text)) } }
 }
 
 /// What the load generator measured of itself.
@@ -63,7 +63,7 @@ pub(super) fn generator(view: &View, columns: &Columns, style: &Style) -> Markup
     let measured = written(&view.validity.diagnostics, style.unit);
     html! {
         @if measured.is_empty() { p { "Nothing was measured." } }
-        @else { ul { @for figure in &measured { li { (words::text(figure)) } } } }
+        @else { ul { @for figure in &measured { li { (words::sentence(figure)) } } } }
         (over_time::figures(&charts, view, columns))
     }
 }

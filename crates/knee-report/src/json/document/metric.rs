@@ -2,10 +2,33 @@
 //!
 //! Times of a trend are in the unit that its script counts in: milliseconds, if `contains` says `time`.
 
-use knee_core::metric::{Check, Contains, Key, Kind, Metrics, Place, Series, Sink};
+use knee_core::metric::{Check, Contains, Key, Kind, Metrics, Place, Series, Sink, Threshold};
 use serde::Serialize;
 
 use super::super::figure::finite;
+
+/// One threshold.
+#[derive(Debug, Serialize)]
+pub(super) struct Limit<'v> {
+    metric: &'v str,
+    #[serde(rename = "limit")]
+    expression: &'v str,
+    value: Option<f64>,
+    holds: bool,
+}
+
+impl<'v> Limit<'v> {
+    /// All thresholds, in the order of the script.
+    pub(super) fn all(metrics: &'v Metrics) -> Vec<Self> {
+        let one = |threshold: &'v Threshold| Self {
+            metric: &threshold.metric,
+            expression: &threshold.expression,
+            value: finite(threshold.value),
+            holds: threshold.holds,
+        };
+        metrics.thresholds.iter().map(one).collect()
+    }
+}
 
 /// One series of samples.
 #[derive(Debug, Serialize)]

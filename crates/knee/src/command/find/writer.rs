@@ -3,8 +3,8 @@
 //! Does not lay it out; [`knee_report::find`] does.
 
 use knee_report::find::{self, Search};
-use knee_report::kept;
 use knee_report::text::{Palette, Style};
+use knee_report::{html, kept};
 
 use crate::args::{FindArgs, FindFormat};
 use crate::command::failed::{Failed, failed};
@@ -38,6 +38,7 @@ impl<'a> Writer<'a> {
         let flags = &self.args.output;
         let text = match flags.output_format.unwrap_or_default() {
             FindFormat::Json => find::json(search),
+            FindFormat::Html => html::search(search, &Style { unit: flags.time_unit, ..Style::default() }),
             FindFormat::Text => {
                 let surroundings = Surroundings::read();
                 let plain = flags.no_color || surroundings.no_color || flags.output.is_some();
@@ -47,7 +48,8 @@ impl<'a> Writer<'a> {
             }
         };
         self.sink.write(text.as_bytes()).map_err(failed)?;
-        keep(&kept::search(search, &Style { unit: flags.time_unit, ..Style::default() }), narrate);
+        let style = Style { unit: flags.time_unit, ..Style::default() };
+        keep(&kept::search(search, &style).with_page(html::search(search, &style)), narrate);
         Ok(())
     }
 }

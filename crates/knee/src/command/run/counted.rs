@@ -5,12 +5,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use knee_core::metric::{MetricSource, Metrics};
+use knee_core::metric::{MetricSource, Metrics, Threshold};
 use knee_core::unit::Nanos;
 use knee_engine::control::{Control, Request};
 use knee_js::workload::Load;
+use knee_k6::duration::SignedDuration;
 use knee_k6::metric::BuiltIn;
 use knee_k6::observe::metered::Total;
+use knee_k6::threshold::{Guarded, Judged, JudgedThreshold, judge};
 
 /// How long workers that have reported their last interval take at most to end.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -22,6 +24,8 @@ const BETWEEN: Nanos = Nanos::from_millis(500);
 pub struct Counted {
     /// Everything that was counted.
     pub total: Total,
+    /// Its limits; none if this is a part of a load.
+    pub guards: Arc<[Guarded]>,
     /// The load.
     pub load: Arc<Load>,
     /// When users were counted last.
@@ -31,6 +35,27 @@ pub struct Counted {
 }
 
 impl Counted {
+    /// The thresholds, judged over all that was counted until `at`.
+    fn thresholds(&self, at: Nanos) -> Vec<Threshold> {
+        if self.guards.is_empty() {
+            return Vec::new();
+        }
+        let elapsed = SignedDuration(i64::try_from(at.0).unwrap_or(i64::MAX));
+        let meter = self.total.meter();
+        let (judged, _) = judge(&self.guards, |name| meter.find(name).cloned(), elapsed, true);
+        let one = |metric: &str, threshold: JudgedThreshold| Threshold {
+            metric: metric.to_owned(),
+            expression: threshold.source,
+            value: threshold.value,
+            holds: threshold.holds,
+        };
+        let of = |judged: Judged| {
+            let name = judged.name;
+            judged.thresholds.into_iter().map(move |threshold| one(&name, threshold))
+        };
+        judged.into_iter().flat_map(of).collect()
+    }
+
     /// Whether the plan has ended: what is left are the last iterations of some users.
     fn is_over(&self) -> bool {
         let open = self.load.parts.iter().any(knee_js::workload::Part::is_open);
@@ -53,6 +78,7 @@ impl MetricSource for Counted {
                 self.load.drop_rest(&*(self.load.observers)(), at);
             }
         }
-        self.total.take_news().metrics()
+        let thresholds = if last { self.thresholds(at) } else { Vec::new() };
+        Metrics { thresholds, ..self.total.take_news().metrics() }
     }
 }

@@ -396,8 +396,10 @@ impl Job<'_> {
         }
         let live = Live::start(progress, None, events, control.clone()).map_err(|error| unable(&error))?;
         let journal = journal.map(|journal| Box::new(journal) as Box<_>);
+        let is_whole = self.options.share.is_none() && matches!(keep, Keep::Saved(_));
         let metrics = Counted {
             total: self.total.clone(),
+            guards: if is_whole { self.guards.clone() } else { Arc::default() },
             load: load.clone(),
             users_at: Nanos::ZERO,
             control: control.clone(),
@@ -413,7 +415,7 @@ impl Job<'_> {
         let warnings = live.finish(run.as_ref().ok());
         self.lines.release(narrate);
         for warning in warnings {
-            narrate(&format!("warning: {warning}"));
+            narrate(&format!("warning: {}", on_one_line(&warning)));
         }
         run.map(|run| Taken { run, record }).map_err(|error| unable(&error))
     }

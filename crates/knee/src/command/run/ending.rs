@@ -25,6 +25,7 @@ use knee_report::text::{self as report, Palette};
 use super::course::Course;
 use super::job::Job;
 use crate::command::failed::{Failed, failed};
+use crate::command::load::show_on_page;
 use crate::command::{render, why_invalid};
 use crate::exit::Exit;
 use crate::problem::{Problem, on_one_line, reason};
@@ -34,6 +35,9 @@ use crate::settings::script::Mode;
 /// Prints and writes everything, and decides how the program ends.
 pub fn end(job: &Job<'_>, course: &Course, narrate: fn(&str)) -> Result<Exit, Failed> {
     let (summary, verdict) = sum_up(job, course);
+    if let Some(run) = &course.run {
+        show_on_page(run);
+    }
     let handled = if job.asked.summary.mode == Mode::Disabled {
         Handled::Nothing
     } else {
@@ -107,7 +111,7 @@ fn print(
     let mut own = own_part(job, course);
     match handled {
         Handled::Wrong(words) => {
-            narrate(&format!("error: failed to handle the end-of-test summary: {words}"));
+            narrate(&format!("error: failed to handle the end-of-test summary: {}", on_one_line(words)));
         }
         Handled::Pieces(pieces) => {
             for (place, piece) in pieces {
@@ -257,7 +261,8 @@ fn conclude(job: &Job<'_>, course: &Course, verdict: &Verdict) -> Result<Exit, F
     } else {
         return Ok(exit);
     };
-    Err((Problem::new(words, ""), exit))
+    // Names of metrics are of the script, and have no lines.
+    Err((Problem::new(on_one_line(&words), ""), exit))
 }
 
 #[cfg(test)]

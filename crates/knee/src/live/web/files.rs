@@ -32,6 +32,7 @@ pub fn answer(request: &Request, pass: &Pass, state: impl FnOnce() -> String) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::web::answer::assert_protected;
     use crate::web::request_of;
 
     fn answered(target: &str) -> String {
@@ -70,10 +71,11 @@ mod tests {
 
     #[test]
     fn every_response_is_protected_and_only_the_page_sets_the_cookie() {
-        for target in ["/", "/api/state", "/nothing"] {
+        for target in
+            FILES.map(|(path, ..)| path).into_iter().chain(["/api/state", "/api/events", "/nothing"])
+        {
             let answer = answered(target);
-            assert!(answer.contains("default-src 'none'") && answer.contains("nosniff"), "{answer}");
-            assert!(!answer.contains("access-control"), "{answer}");
+            assert_protected(&answer);
             assert_eq!(answer.contains("HttpOnly; SameSite=Strict"), target == "/", "{answer}");
         }
     }

@@ -26,14 +26,12 @@ export function rate(value) {
 /** A time in ms, in the unit that fits it. */
 export function time(ms) {
   if (!known(ms)) return DASH;
-  if (ms >= 1000) return `${(ms / 1000).toPrecision(3)} s`;
-  if (ms >= 0.1) return `${three(ms)} ms`;
-  return `${three(ms * 1000)} us`;
-}
-
-function three(value) {
-  if (value === 0) return "0";
-  return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
+  if (ms === 0) return "0 s";
+  const nanos = Math.round(ms * 1e6);
+  if (nanos < 1e3) return `${nanos} ns`;
+  const [value, unit] =
+    nanos < 1e6 ? [nanos / 1e3, "us"] : nanos < 1e9 ? [nanos / 1e6, "ms"] : nanos < 120e9 ? [nanos / 1e9, "s"] : [nanos / 6e10, "min"];
+  return `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${unit}`;
 }
 
 /** A share from 0 to 1. Only nothing is 0 %, and only all is 100 %. */
@@ -42,7 +40,8 @@ export function percent(share) {
   const value = share * 100;
   if (value === 0 || value === 100) return `${value} %`;
   if (value < 0.01) return "< 0.01 %";
-  return `${value < 1 ? value.toFixed(2) : Math.min(value, 99.9).toFixed(1)} %`;
+  if (value > 99.99) return "> 99.99 %";
+  return `${value < 1 || value > 99 ? value.toFixed(2) : value.toFixed(1)} %`;
 }
 
 /** A length of time as on a clock: 4.5 s, 2:05, 1:02:05. */

@@ -6,8 +6,6 @@ import { bytes, clock, count, percent, rate, short, time } from "./number.js";
 
 const $ = (id) => document.getElementById(id);
 
-/** A hidden tab leaves after this time, and comes back when it is seen. */
-const HIDDEN_MS = 30_000;
 /** After so many failed attempts the command is gone. */
 const FAILURES_MAX = 10;
 /** The headline is read aloud at most this often. */
@@ -22,9 +20,15 @@ let heard = 0;
 let spokenAt = 0;
 let source = null;
 let failures = 0;
+let isLive = false;
 
-const perSecond = (name) => (row) => (row.to_s > row.from_s ? row[name] / (row.to_s - row.from_s) : null);
-const failed = (row) => (row.to_s > row.from_s ? (row.ended - row.ok) / (row.to_s - row.from_s) : null);
+/** An interval shorter than this share of the longest has no rates: the last responses can take microseconds. */
+const STUB = 0.1;
+
+let longest = 0;
+const per = (row, number) => (row.to_s - row.from_s > STUB * longest ? number / (row.to_s - row.from_s) : null);
+const perSecond = (name) => (row) => per(row, row[name]);
+const failed = (row) => per(row, row.ended - row.ok);
 const value = (name) => (row) => row[name] ?? null;
 const share = (name) => (row) => (row[name] === null ? null : row[name] * 100);
 
@@ -109,6 +113,7 @@ function readOut(row) {
 function takeMoments({ columns, first, rows: more }) {
   const made = more.map((row) => Object.fromEntries(columns.map((column, place) => [column, row[place]])));
   rows = first === 0 ? made : rows.slice(0, first).concat(made);
+  longest = rows.reduce((most, row) => Math.max(most, row.to_s - row.from_s), 0);
 }
 
 function show(state) {
@@ -116,6 +121,7 @@ function show(state) {
   heard = performance.now();
   write("command", `knee ${state.command}`);
   showLines(state);
+  showConclusion(state);
   const { run } = state;
   if (!run) {
     write("clock", "");
@@ -136,6 +142,22 @@ function show(state) {
   timeline.show(rows, run.measured_from_s);
   tick();
   speak(run, state.over);
+}
+
+/** The result of the command. The report comes with the last piece. */
+function showConclusion(state) {
+  const { conclusion, report } = state;
+  const says = conclusion !== null && (conclusion.answer !== "" || report !== undefined);
+  $("conclusion").hidden = !says;
+  $("last-run").hidden = !says || !isSeries(state);
+  if (!says) return;
+  write("conclusion-answer", conclusion.answer);
+  $("conclusion-answer").hidden = conclusion.answer === "";
+  const validity = isSeries(state) ? conclusion.validity : null;
+  write("conclusion-validity", validity ? `Validity: ${validity}.` : "");
+  if (report === undefined) return;
+  $("report").href = URL.createObjectURL(new Blob([report], { type: "text/html" }));
+  $("report").hidden = false;
 }
 
 const isSeries = (state) => !["run", "demo"].includes(state.command);
@@ -247,7 +269,7 @@ function speak(run, over) {
 function tick() {
   const run = last?.run;
   if (!run) return;
-  const passed = run.phase === "loading" && source && !last.over ? (performance.now() - heard) / 1000 : 0;
+  const passed = run.phase === "loading" && isLive && !last.over ? (performance.now() - heard) / 1000 : 0;
   const elapsed = run.elapsed_s + passed;
   const done = run.phase === "ended" ? 1 : run.duration_s ? Math.min(1, elapsed / run.duration_s) : run.done;
   $("bar").value = done;
@@ -264,6 +286,7 @@ function connect() {
   source = new EventSource("/api/events");
   const take = (event) => {
     failures = 0;
+    isLive = true;
     write("connection", "live");
     show(JSON.parse(event.data));
   };
@@ -275,7 +298,8 @@ function connect() {
   });
   source.addEventListener("error", () => {
     failures += 1;
-    if (failures > FAILURES_MAX || source?.readyState === EventSource.CLOSED) leave("not connected: the command has ended, or its URL is an old one");
+    isLive = false;
+    if (failures > FAILURES_MAX || source?.readyState === EventSource.CLOSED) leave(last ? "connection lost: these are the last figures that arrived; the saved run has all" : "not connected: the command has ended, or its URL is an old one");
     else write("connection", "connection lost, trying again");
   });
 }
@@ -283,15 +307,14 @@ function connect() {
 function leave(words) {
   source?.close();
   source = null;
+  isLive = false;
   write("connection", words);
   tick();
 }
 
-let hidden = 0;
+// A browser stops tabs in the background: what it missed comes with the next piece, if the command still runs.
 document.addEventListener("visibilitychange", () => {
-  clearTimeout(hidden);
-  if (document.hidden) hidden = setTimeout(() => source && leave("paused while the tab is hidden"), HIDDEN_MS);
-  else if (!source && last && !last.over) connect();
+  if (!document.hidden && !source && last && !last.over) connect();
 });
 setInterval(tick, 250);
 connect();

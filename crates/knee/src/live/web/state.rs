@@ -8,12 +8,13 @@ use knee_core::outcome::Outcome;
 use knee_core::record::Head;
 use knee_core::tally::EndpointTally;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 use knee_report::number;
 use knee_report::view::reading::Reading;
 use knee_report::view::time_summary::TimeSummary;
 use serde_json::{Map, Value, json};
 
-use crate::live::fold::{Fold, Phase};
+use crate::live::fold::{Conclusion, Fold, Phase};
 use crate::live::history::Moment;
 use crate::live::plan_words;
 use crate::problem::{on_one_line, printable};
@@ -53,6 +54,7 @@ pub fn of(fold: &Fold, command: &str, first: usize, now: Nanos) -> Value {
         "sequence": fold.sequence,
         "command": command,
         "over": fold.over,
+        "conclusion": fold.conclusion.as_deref().map(conclusion),
         "lines": lines,
         "warnings": warnings,
         "run": fold.head.as_ref().map(|head| run(fold, head, first, now)),
@@ -82,6 +84,15 @@ fn run(fold: &Fold, head: &Head, first: usize, now: Nanos) -> Value {
         "status": status(fold),
         "faults": faults(fold),
         "moments": moments(fold.history.moments(), first),
+    })
+}
+
+/// The result of the command. Its page goes with the last piece of the stream only.
+fn conclusion(conclusion: &Conclusion) -> Value {
+    json!({
+        "answer": printable(&conclusion.answer),
+        "validity": conclusion.validity.map(Validity::name),
+        "has_report": conclusion.page.is_some(),
     })
 }
 
@@ -116,7 +127,7 @@ fn so_far(fold: &Fold) -> Value {
     let (ended, ok) = (accounting.ended(), accounting.count(Outcome::Ok));
     json!({
         "span_s": fold.window().as_secs_f64(),
-        "scheduled": accounting.planned,
+        "scheduled": fold.scheduled,
         "ended": ended,
         "outcomes": Map::from_iter(outcomes),
         "failed_share": (ended > 0).then(|| (ended - ok) as f64 / ended as f64),

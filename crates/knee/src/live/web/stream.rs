@@ -22,6 +22,9 @@ const SILENCE: Duration = Duration::from_secs(15);
 /// Least time between two pieces.
 const PAUSE: Duration = Duration::from_millis(400);
 
+/// Largest report that the last piece carries, in bytes.
+const REPORT_MAX: usize = 8 << 20;
+
 /// How far a watcher has read.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
@@ -53,7 +56,16 @@ impl Place {
             (false, true) => "moment",
             (false, false) => "snapshot",
         };
-        format!("event: {name}\ndata: {}\n\n", state::of(fold, command, first, now))
+        let mut state = state::of(fold, command, first, now);
+        if let Some(page) = fold
+            .conclusion
+            .as_ref()
+            .and_then(|conclusion| conclusion.page.as_deref())
+            .filter(|page| fold.over && page.len() <= REPORT_MAX)
+        {
+            state["report"] = page.into();
+        }
+        format!("event: {name}\ndata: {state}\n\n")
     }
 }
 
@@ -84,9 +96,11 @@ pub fn send(mut out: impl Write, feed: &Feed, command: &str) -> io::Result<()> {
 mod tests {
     use knee_core::event::Event;
     use knee_core::interval::Interval;
-    use serde_json::Value;
+    use knee_core::validity::Validity;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::live::fold::Conclusion;
     use crate::live::history::MOMENTS_MAX;
     use crate::live::term::synthetic;
 
@@ -134,6 +148,19 @@ mod tests {
         let piece = place.piece(&fold, "sweep", Nanos::ZERO);
         assert!(piece.starts_with("event: snapshot\n") && rows(&piece) == (0, 0), "{piece}");
         assert_eq!(data(&piece)["run"]["number"], 2);
+    }
+
+    #[test]
+    fn the_last_piece_has_the_answer_of_the_command_and_its_report() {
+        let mut place = Place::default();
+        let mut fold = Fold::default();
+        let (answer, page) = ("It can do 400/s".to_owned(), Some("<!doctype html>".to_owned()));
+        fold.conclude(Conclusion { answer, validity: Some(Validity::Suspect), page });
+        let piece = data(&place.piece(&fold, "sweep", Nanos::ZERO));
+        assert_eq!(piece["conclusion"]["answer"], "It can do 400/s");
+        assert_eq!((&piece["conclusion"]["validity"], &piece["report"]), (&json!("suspect"), &Value::Null));
+        fold.close();
+        assert_eq!(data(&place.piece(&fold, "sweep", Nanos::ZERO))["report"], "<!doctype html>");
     }
 
     #[test]

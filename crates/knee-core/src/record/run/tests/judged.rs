@@ -163,6 +163,17 @@ fn arrivals_that_wait_for_a_connection_count_as_not_sent() {
 }
 
 #[test]
+fn an_arrival_is_scheduled_in_the_second_in_which_it_came_due_however_late_it_is_taken_up() {
+    // 1,000 come due in each of two seconds, 250 are taken up; then the queue is taken up, or given up.
+    let with = |k, planned, backlog| Interval { backlog, ..second(k, planned, planned, 4) };
+    let intervals = [with(0, 250, 750), with(1, 250, 1_500), with(2, 900, 600), with(3, 600, 0)];
+    let run = folded(head(1_000.0, 0, 2), &intervals).end(Ending::Completed);
+    let scheduled: Vec<u64> = run.series.iter().map(|point| point.planned).collect();
+    assert_eq!(scheduled, [1_000, 1_000, 0, 0]);
+    assert_eq!(scheduled.iter().sum::<u64>(), run.measured.accounting().planned);
+}
+
+#[test]
 fn a_run_that_was_stopped_has_its_rates_over_the_time_until_then() {
     let mut builder = folded(head(100.0, 0, 60), &[second(0, 100, 100, 5), second(1, 100, 100, 5)]);
     builder.stop(Nanos::from_millis(2_200));
