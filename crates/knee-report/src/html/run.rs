@@ -50,7 +50,7 @@ pub fn run(view: &View, record: Option<&Compact>, style: &Style) -> String {
     page.render()
 }
 
-/// The first screen and the sections of a run, for the page of what it is part of.
+/// The first screen and the sections of a run, for the page of a search that loaded it.
 pub(super) fn parts(view: &View, style: &Style) -> (Front, Vec<Section>) {
     let columns = Columns::of(&view.series, COLUMNS_MAX);
     (first::front(view, &columns, style), sections(view, &columns, style))

@@ -1,4 +1,4 @@
-//! The section "Script": thresholds, checks, and what a script counted besides the requests that the other sections show.
+//! The section "Script": thresholds, checks and metrics of a script, without those of requests, which have other sections.
 //!
 //! Not below k6's summary, which has all of it. Does not calculate.
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::fixture;
 
-/// Names, each with the beginning of what a terminal shows.
+/// Names, each with the first characters that a terminal shows of it.
 fn bites() -> [(String, &'static str); 5] {
     [
         ("<script>alert(1)</script>".to_owned(), "<script>alert(1)</script>"),

@@ -54,7 +54,10 @@ impl Signs {
         self.ended += point.ended();
         self.scheduled += point.planned;
         self.seconds += point.to.since(point.from).as_secs_f64();
-        self.waiting = point.backlog;
+        // The queue drains once nothing more is scheduled, and the load was an overload all the same.
+        if point.planned > 0 {
+            self.waiting = point.backlog;
+        }
         self.own_faults += faults
             .filter(|(fault, _)| fault.blame() == Blame::Generator)
             .map(|(_, count)| count)
@@ -148,6 +151,8 @@ mod tests {
         signs.add(&second(4_000, 1_830), [].into_iter());
         let told = "overloaded: 1,830 scheduled requests wait for a connection";
         assert_eq!(signs.worst(), (Validity::Suspect, told.to_owned()));
+        signs.add(&second(0, 0), [].into_iter());
+        assert_eq!(signs.worst().0, Validity::Suspect, "an overload stays one when the load has ended");
         signs.add(&second(4_000, 0), [].into_iter());
         assert_eq!(signs.worst().0, Validity::Valid, "the queue is gone");
     }
