@@ -1,7 +1,8 @@
 //! `cargo xtask book`: the documentation as a book, below `target/book`.
 //!
 //! Lays out the pages that `docs/SUMMARY.md` names as they lie in the repository, with everything they link to, builds the
-//! book with mdBook, and checks every link of the built pages. Needs the network only to install mdBook. Publishes nothing.
+//! book with mdBook, has `knee` make the pages of the labs' results, and checks every link. Needs the network only to install
+//! mdBook. Publishes nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,38 +17,50 @@ mod check;
 mod layout;
 mod mdbook;
 mod page;
+mod reports;
 pub mod summary;
+
+use reports::Reports;
 
 /// The first page, relative to the root of the repository.
 const FIRST: &str = "docs/README.md";
 
-/// Builds the book; installs mdBook if it is missing.
+/// Builds the book; installs mdBook and builds `knee` if they are missing.
 pub fn run(root: &Path) -> Result<()> {
-    build(root, &mdbook::get(root)?)
+    let mdbook = mdbook::get(root)?;
+    build(root, &mdbook, &program::debug_build(root)?)
 }
 
-/// Builds the book if mdBook is there; otherwise prints that it is left out.
-pub fn run_if_possible(root: &Path) -> Result<()> {
+/// Builds the book with a `knee` that is there, if mdBook is there; otherwise prints that it is left out.
+pub fn run_if_possible(root: &Path, knee: &Path) -> Result<()> {
     let Some(program) = mdbook::find(root)? else {
         println!("book: left out, because mdbook is not there; `cargo xtask book` installs it");
         return Ok(());
     };
-    build(root, &program)
+    build(root, &program, knee)
 }
 
-fn build(root: &Path, mdbook: &Path) -> Result<()> {
+fn build(root: &Path, mdbook: &Path, knee: &Path) -> Result<()> {
     let target = program::target(root)?;
     let (source, book) = (target.join("book-source"), target.join("book"));
-    let layout = layout::lay_out(root, &Tree::read(root)?, &source)?;
+    let tree = Tree::read(root)?;
+    let reports = Reports::of(&tree);
+    let layout = layout::lay_out(root, &tree, &reports, &source)?;
     empty(&book)?;
     run_mdbook(mdbook, &source, &book)?;
+    reports.make(root, &tree, knee, &target.join("book-labs"), &book)?;
     // mdBook copies the first page to here, where its links would lead nowhere.
     fs::write(book.join("index.html"), page::redirection(&layout::built(FIRST)))?;
     for folder in &layout.folders {
         fs::write(book.join(folder).join("index.html"), listing(&book, folder)?)?;
     }
     let count = checked(&book)?;
-    println!("book: {} pages, {count} links checked: {}", layout.pages, book.join("index.html").display());
+    let (pages, results) = (layout.pages, reports.len());
+    let first = book.join("index.html");
+    println!(
+        "book: {pages} pages and {results} pages of results, {count} links checked: {}",
+        first.display()
+    );
     Ok(())
 }
 

@@ -14,6 +14,7 @@ use crate::{book, compat, openapi, program, tidy};
 
 mod deny;
 mod scope;
+mod suite;
 
 use scope::Scope;
 
@@ -37,12 +38,13 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
     })?;
     if !options.fast {
         step("deny", || deny::run(root))?;
-        step("book", || book::run_if_possible(root))?;
     }
-    step("test", || cargo(root, &["test", "--locked"], scope.arguments()))?;
+    step("test", || suite::run(root, scope.arguments()))?;
     // The tests have built the programs; without its path each would be built once more, with other features.
-    step("compat", || compat::run(root, compat::Options::recorded(program::tested(root, "knee")?)))?;
+    let knee = program::tested(root, "knee")?;
+    step("compat", || compat::run(root, compat::Options::recorded(knee.clone())))?;
     if !options.fast {
+        step("book", || book::run_if_possible(root, &knee))?;
         step("openapi", || openapi::run(root, &openapi::Options::brief()))?;
     }
     report_what_was_left_out(root, &scope)?;

@@ -22,6 +22,8 @@ mod fuzz;
 mod markdown;
 mod observers;
 mod openapi;
+mod pages;
+mod paired;
 mod picture;
 mod process;
 mod program;
@@ -70,6 +72,8 @@ enum Command {
     Defects(defects::Options),
     /// Build the documentation as a book, below target/book, and check its links; installs mdBook if it is missing
     Book,
+    /// Open every page in Chromium: axe-core, four widths, light and dark, paper, forced colours; installs what steers it
+    Pages(pages::Options),
     /// Build everything that can be installed without Rust, below target/dist
     Dist(dist::Options),
     /// Pack every crate as crates.io would get it, and build it from its package; uploads nothing
@@ -112,6 +116,7 @@ fn main() -> ExitCode {
         Command::Statements => statements::run(&root),
         Command::Defects(options) => defects::run(&root, &options),
         Command::Book => book::run(&root),
+        Command::Pages(options) => pages::run(&root, options),
         Command::Dist(options) => dist::dist(&root, &options),
         Command::Publish(options) => publish::run(&root, options),
         Command::Fleet(options) => fleet::run(&root, &options),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 
+use crate::paired;
 use crate::process;
 use crate::program::{self, Knee, Measured, words};
 
@@ -93,65 +94,14 @@ fn look(knee: &Knee, shop: &Shop, options: &Options, observed: bool) -> Result<C
 }
 
 fn print(pairs: &[(Cost, Cost)], options: &Options) {
-    let logs: Vec<f64> = pairs.iter().map(|(with, without)| (with.cpu_us / without.cpu_us).ln()).collect();
-    let (low, mean, high) = interval(&logs);
-    let percent = |log: f64| (log.exp() - 1.0) * 100.0;
+    let (low, mean, high) = paired::change(pairs.iter().map(|(with, without)| (with.cpu_us, without.cpu_us)));
     let delays: Vec<f64> = pairs.iter().map(|(with, without)| with.lag_us - without.lag_us).collect();
-    let (lag_low, lag_mean, lag_high) = interval(&delays);
+    let (lag_low, lag_mean, lag_high) = paired::interval(&delays);
     println!(
         "All observers (machine, process, PostgreSQL, Redis, SQLite) against none: {} blocks of {} s at {}/s",
         options.blocks, options.seconds, options.rate
     );
     println!("| figure | measured (95 % CI) |\n|---|---|");
-    println!(
-        "| CPU time of service and stores per request | {:+.1} % ({:+.1} to {:+.1}) |",
-        percent(mean),
-        percent(low),
-        percent(high)
-    );
+    println!("| CPU time of service and stores per request | {mean:+.1} % ({low:+.1} to {high:+.1}) |");
     println!("| lag of the generator, p99 | {lag_mean:+.0} us ({lag_low:+.0} to {lag_high:+.0}) |");
-}
-
-/// The mean of paired differences with its 95 % interval (Student's t).
-fn interval(differences: &[f64]) -> (f64, f64, f64) {
-    let count = differences.len() as f64;
-    let mean = differences.iter().sum::<f64>() / count;
-    let squares: f64 = differences.iter().map(|one| (one - mean).powi(2)).sum();
-    let half = students_t(differences.len() - 1) * (squares / (count - 1.0) / count).sqrt();
-    (mean - half, mean, mean + half)
-}
-
-/// The 97.5 % quantile of Student's t, rounded up between the rows of its table.
-fn students_t(degrees: usize) -> f64 {
-    const TABLE: [(usize, f64); 10] = [
-        (100, 1.984),
-        (60, 2.0),
-        (40, 2.021),
-        (30, 2.042),
-        (20, 2.086),
-        (15, 2.131),
-        (10, 2.228),
-        (7, 2.365),
-        (4, 2.776),
-        (2, 4.303),
-    ];
-    TABLE.iter().find(|(least, _)| degrees >= *least).map_or(12.706, |(_, t)| *t)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_interval_of_differences_is_students() {
-        // Mean 2, standard deviation 1, five values: 2.776 / sqrt(5) either way.
-        let (low, mean, high) = interval(&[1.0, 1.5, 2.0, 2.0, 3.5]);
-        let deviation = ((1.0 + 0.25 + 2.25) / 4.0_f64).sqrt();
-        let half = 2.776 * deviation / 5f64.sqrt();
-        assert!(
-            (mean - 2.0).abs() < 1e-12
-                && (high - mean - half).abs() < 1e-12
-                && (mean - low - half).abs() < 1e-12
-        );
-    }
 }

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::ops::Deref;
 use std::os::fd::OwnedFd;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -136,6 +136,26 @@ pub fn run_on(cpu: usize, command: &mut Command) -> Result<Ran> {
     let mut running = spawn_on(cpu, command)?;
     let stdout = running.child().stdout.take().context("the pipe is missing")?;
     finish(running, stdout, before)
+}
+
+/// Runs `command` on `cpu` to its end, with `beside` reading what it prints to standard error. As with [`run_on`], only one
+/// program at a time.
+pub fn run_beside<T: Send>(
+    cpu: usize,
+    command: &mut Command,
+    beside: impl FnOnce(ChildStderr) -> T + Send,
+) -> Result<(Ran, T)> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let before = children_cpu()?;
+    let mut running = spawn_on(cpu, command)?;
+    let stdout = running.child().stdout.take().context("the pipe is missing")?;
+    let stderr = running.child().stderr.take().context("the pipe is missing")?;
+    thread::scope(|scope| {
+        let beside = scope.spawn(|| beside(stderr));
+        let ran = finish(running, stdout, before)?;
+        let said = beside.join().map_err(|_| anyhow!("the thread that reads ended"))?;
+        Ok((ran, said))
+    })
 }
 
 /// Runs `command` to its end wherever the scheduler wants it.

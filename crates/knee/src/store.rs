@@ -249,9 +249,27 @@ impl Store {
     ///
     /// When there is none.
     pub fn find(&self, wanted: &str) -> Result<PathBuf, Problem> {
-        if let Some(back) = steps_back(wanted) {
-            return self.nth(back, wanted);
+        match steps_back(wanted) {
+            Some(back) => self.nth(back, wanted, self.list()?),
+            None => self.find_named(wanted),
         }
+    }
+
+    /// As [`Self::find`], but other results than runs do not count for `last`: for commands that want a run.
+    ///
+    /// # Errors
+    ///
+    /// When there is none. A name or a path can be that of another result.
+    pub fn find_run(&self, wanted: &str) -> Result<PathBuf, Problem> {
+        match steps_back(wanted) {
+            Some(back) => {
+                self.nth(back, wanted, self.list()?.into_iter().filter(|path| is_record(path)).collect())
+            }
+            None => self.find_named(wanted),
+        }
+    }
+
+    fn find_named(&self, wanted: &str) -> Result<PathBuf, Problem> {
         let path = Path::new(wanted);
         let named = |folder: &Path| {
             ["", SUFFIX, RESULT_SUFFIX].map(|suffix| folder.join(format!("{wanted}{suffix}")))
@@ -265,8 +283,8 @@ impl Store {
             .ok_or_else(|| missing(path))
     }
 
-    fn nth(&self, back: usize, wanted: &str) -> Result<PathBuf, Problem> {
-        let runs = self.list()?;
+    /// The one of these, newest first, that lies so far back.
+    fn nth(&self, back: usize, wanted: &str, runs: Vec<PathBuf>) -> Result<PathBuf, Problem> {
         if runs.is_empty() {
             return Err(Problem::new(
                 format!("there is no saved run in `{}`", shown(&self.folder)),
@@ -470,6 +488,16 @@ mod tests {
         assert_eq!(store.find(one.file_stem().unwrap().to_str().unwrap()), Ok(one));
         assert_eq!(store.find("nothing").unwrap_err().what, "there is no saved run `nothing`");
         assert!(store.find(store.folder().to_str().unwrap()).unwrap_err().what.ends_with("is a folder"));
+    }
+
+    #[test]
+    fn the_last_run_is_the_last_that_is_no_other_result() {
+        let (_home, store) = store();
+        let run = store.create(STARTED, "a").unwrap().path;
+        let sweep = store.keep(STARTED + Nanos::from_secs(9), "sweep-a", b"a result").unwrap();
+        assert_eq!((store.find("last"), store.find_run("last")), (Ok(sweep.clone()), Ok(run)));
+        assert_eq!(store.find_run("last~1").unwrap_err().what, "`last~1` goes too far back: 1 run is saved");
+        assert_eq!(store.find_run(&name(&sweep)), Ok(sweep));
     }
 
     #[test]

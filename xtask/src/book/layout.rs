@@ -1,7 +1,7 @@
 //! The source of the book: all pages where they lie in the repository, and everything else that they link to.
 //!
-//! With the same places, links between pages, to data of the labs and to code stay as they are. Changes no text, and does not
-//! check links.
+//! With the same places, links between pages, to data of the labs and to code stay as they are. Changes no text but for the links to
+//! results as pages, and does not check links.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,6 +9,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use super::reports::Reports;
 use super::summary;
 use crate::markdown;
 use crate::tidy::tree::{Tree, has_extension};
@@ -26,7 +27,7 @@ pub struct Layout {
 }
 
 /// Writes the source of the book into the folder `source`.
-pub fn lay_out(root: &Path, tree: &Tree, source: &Path) -> Result<Layout> {
+pub fn lay_out(root: &Path, tree: &Tree, reports: &Reports, source: &Path) -> Result<Layout> {
     super::empty(source)?;
     for name in SETTINGS {
         copy(&root.join("docs").join(name), &source.join(name))?;
@@ -37,7 +38,8 @@ pub fn lay_out(root: &Path, tree: &Tree, source: &Path) -> Result<Layout> {
     fs::write(pages.join("SUMMARY.md"), summary::from_root(summary))?;
     let entries = summary::entries(summary);
     for entry in &entries {
-        copy(&root.join(&entry.path), &pages.join(&entry.path))?;
+        let text = tree.text(&entry.path).with_context(|| format!("cannot read {}", entry.path))?;
+        write(&pages.join(&entry.path), &reports.linked(&entry.path, text))?;
     }
     let linked = linked(tree, entries.iter().map(|entry| entry.path.as_str()));
     for file in &linked.files {
@@ -84,7 +86,15 @@ impl Linked {
     }
 }
 
-fn copy(from: &Path, to: &Path) -> Result<()> {
+fn write(path: &Path, text: &str) -> Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Copies a file, and creates the folder it is copied to.
+pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder)?;
     }

@@ -57,7 +57,7 @@ pub fn merge(args: &MergeArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
 fn find(records: &[String]) -> Result<Vec<PathBuf>, Problem> {
     let store = Store::of_process();
     let path = |record: &String| match &store {
-        Some(store) => store.find(record),
+        Some(store) => store.find_run(record),
         None => Ok(PathBuf::from(record)),
     };
     records.iter().map(path).collect()

@@ -1,15 +1,16 @@
 //! `knee tour`: a load test, a sweep and a comparison on demo servers whose limits can be computed, in about 90 s.
 //!
-//! Each part is a command that a user could type, printed before it runs as a process of this program. Does not
-//! measure, and does not judge what the commands find: it compares the sweep's throughput with the prediction and
-//! prints both.
+//! Each part is a command that a user could type, printed before it runs as a process of this program. Its result is
+//! also written as a page. Does not measure, and does not judge what the commands find: it compares the sweep's
+//! throughput with the prediction and prints both.
 
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use knee_core::unit::Nanos;
+use knee_driver::private_file;
 use knee_engine::control::{Control, Request};
 use knee_report::number::count;
 use serde_json::Value;
@@ -20,6 +21,7 @@ use crate::demo::server::Service;
 use crate::exit::Exit;
 use crate::problem::Problem;
 use crate::signals;
+use crate::store::{self, Store};
 
 /// A failed tour, with its exit code.
 type Failed = (Problem, Exit);
@@ -79,8 +81,8 @@ pub fn tour(args: &TourArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         per_second(service.knee())
     ));
     match parts(&guide, lengths, &service, folder.path()) {
-        Ok(found) => {
-            narrate(&closing(&service, found));
+        Ok(Found { throughput, pages }) => {
+            narrate(&closing(&service, throughput, &pages));
             Ok(Exit::Ok)
         }
         Err(Stop::Interrupted) => Ok(Exit::Interrupted),
@@ -92,16 +94,24 @@ fn service() -> Service {
     Service { workers: WORKERS, service_time: Nanos::from_millis(SERVICE_MS), ..Service::default() }
 }
 
-/// Runs the three parts; returns the throughput that the sweep found.
-fn parts(guide: &Guide, lengths: &Lengths, service: &Service, folder: &Path) -> Result<f64, Stop> {
-    let found = {
-        let demo = Demo::spawn(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), service)?;
-        let url = format!("http://{}/", demo.address());
-        load(guide, lengths, service, &url)?;
-        sweep(guide, lengths, service, &url, &folder.join("sweep.json"))?
-    };
-    compare(guide, lengths)?;
-    Ok(found)
+/// What the parts left.
+struct Found {
+    /// Saturation throughput that the sweep found, in requests/s.
+    throughput: f64,
+    /// The results as pages, in the order of the parts. One that could not be saved has none.
+    pages: Vec<PathBuf>,
+}
+
+/// Runs the three parts.
+fn parts(guide: &Guide, lengths: &Lengths, service: &Service, folder: &Path) -> Result<Found, Stop> {
+    let demo = Demo::spawn(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), service)?;
+    let url = format!("http://{}/", demo.address());
+    let ((), load) = guide.with_page("load", || load(guide, lengths, service, &url))?;
+    let (throughput, sweep) =
+        guide.with_page("sweep", || sweep(guide, lengths, service, &url, &folder.join("sweep.json")))?;
+    drop(demo);
+    let ((), comparison) = guide.with_page("comparison", || compare(guide, lengths))?;
+    Ok(Found { throughput, pages: [load, sweep, comparison].into_iter().flatten().collect() })
 }
 
 fn load(guide: &Guide, lengths: &Lengths, service: &Service, url: &str) -> Result<(), Stop> {
@@ -163,14 +173,19 @@ fn compare(guide: &Guide, lengths: &Lengths) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Three lines: what the tour showed, how to test the user's own service, and how to re-test a tuning story.
-fn closing(service: &Service, found: f64) -> String {
-    format!(
-        "\nShown: a load test that checks itself, a limit ({}), a verdict.\n\
-         Next, your own service: knee http://127.0.0.1:8080/ -q 100 -z 10s\n\
-         To re-test a published tuning story, in a clone of knee: ./try labs/lorem-news",
+/// What the tour showed, the results as pages, how to test the user's own service, and how to re-test a tuning story.
+fn closing(service: &Service, found: f64, pages: &[PathBuf]) -> String {
+    let mut lines = vec![format!(
+        "\nShown: a load test that checks itself, a limit ({}), a verdict.",
         agreement(service.knee(), found)
-    )
+    )];
+    if !pages.is_empty() {
+        lines.push("The results as pages for a browser, without a network:".to_owned());
+        lines.extend(pages.iter().map(|page| format!("  {}", page.display())));
+    }
+    lines.push("Next, your own service: knee http://127.0.0.1:8080/ -q 100 -z 10s".to_owned());
+    lines.push("To re-test a published tuning story, in a clone of knee: ./try labs/lorem-news".to_owned());
+    lines.join("\n")
 }
 
 /// The measured throughput beside the predicted one.
@@ -242,6 +257,30 @@ impl Guide {
         Err(Stop::Failed(Problem::new(format!("`{}` ended with {status}", self.shown(&words)), "")))
     }
 
+    /// Runs a part, and writes what it saved as the page `name`. Without a page if nothing was saved: a folder that
+    /// cannot be written is no reason to end a tour.
+    fn with_page<T>(
+        &self,
+        name: &str,
+        part: impl FnOnce() -> Result<T, Stop>,
+    ) -> Result<(T, Option<PathBuf>), Stop> {
+        let before = newest();
+        let found = part()?;
+        let saved = newest().filter(|saved| before.as_ref() != Some(saved));
+        Ok((found, saved.and_then(|saved| self.page(&saved, name))))
+    }
+
+    /// Writes a saved result as a page.
+    fn page(&self, saved: &Path, name: &str) -> Option<PathBuf> {
+        let folder = store::home(|name| std::env::var_os(name))?.join("tour");
+        private_file::create_folder(&folder).ok()?;
+        let page = folder.join(format!("{name}.html"));
+        let mut command = Command::new(&self.program);
+        command.arg("report").arg(saved).args(["--format", "html", "-o"]).arg(&page);
+        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().ok()?;
+        status.success().then_some(page)
+    }
+
     /// A command as one would type it.
     fn shown(&self, words: &[OsString]) -> String {
         let quoted = words.iter().map(|word| {
@@ -258,6 +297,11 @@ impl Guide {
         let folders = folder.into_iter().chain(std::env::split_paths(&old));
         std::env::join_paths(folders).unwrap_or(old)
     }
+}
+
+/// The result that was saved last.
+fn newest() -> Option<PathBuf> {
+    Store::of_process()?.list().ok()?.into_iter().next()
 }
 
 fn code_is(code: Option<i32>, exit: Exit) -> bool {
@@ -295,11 +339,13 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_three_lines_that_name_the_next_commands() {
-        let text = closing(&service(), 1_990.0);
+    fn the_end_names_the_pages_and_the_next_commands() {
+        let text = closing(&service(), 1_990.0, &["/home/a/tour/sweep.html".into()]);
         let lines: Vec<&str> = text.trim_start().lines().collect();
-        assert_eq!(lines.len(), 3);
-        assert!(lines[1].contains("knee http://") && lines[2].contains("./try labs/lorem-news"), "{text}");
+        assert_eq!(lines.len(), 5);
+        assert_eq!(lines[2], "  /home/a/tour/sweep.html");
+        assert!(lines[3].contains("knee http://") && lines[4].contains("./try labs/lorem-news"), "{text}");
+        assert_eq!(closing(&service(), 1_990.0, &[]).trim_start().lines().count(), 3);
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub fn side(text: &str, store: Option<&Store>) -> Result<Side, Problem> {
     if text.contains("://") {
         return Ok(Side::Url(text.to_owned()));
     }
-    let kept = store.map(|store| store.find(text));
+    let kept = store.map(|store| store.find_run(text));
     let ending = Path::new(text).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let named = text == "last" || text.starts_with("last~") || matches!(ending, "knee" | "html" | "result");
     match kept {

@@ -1,6 +1,7 @@
 //! Results that are found again: as pages, by `last`, in the list, as a baseline.
 
 use std::fs;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -126,7 +127,9 @@ fn every_command_that_measures_leaves_its_result_where_last_finds_it() {
         let kind =
             command.split(' ').next().unwrap().replace("find", "search").replace("compare", "comparison");
         assert!(listed.lines().nth(1).unwrap().contains(&kind), "{command}: {listed}");
-        let refused = home.knee("compare last last").run();
+        let is_result = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "result");
+        let result = home.files().into_iter().find(is_result).unwrap();
+        let refused = home.knee("compare").arg(&result).arg(&result).run();
         assert_eq!(refused.code, Some(104), "{command}: {refused:?}");
         assert!(
             refused.stderr.contains(&format!("this is the result of a {kind}, not a run")),

@@ -154,7 +154,7 @@ fn an_error_of_a_script_cannot_steer_the_terminal() {
         for text in [&finished.stdout, &finished.stderr] {
             let acting: Vec<char> =
                 text.chars().filter(|c| !matches!(c, '\n' | '\t') && is_hostile(*c)).collect();
-            assert_eq!(acting, [], "{what}: {text:?}");
+            assert!(acting.is_empty(), "{what}: {acting:?} in {text:?}");
         }
     }
 }

@@ -23,6 +23,7 @@ mod compare;
 mod cut_off;
 mod demo;
 mod doctor;
+mod documents;
 mod examples;
 mod finding;
 mod flags;

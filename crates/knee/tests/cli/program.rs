@@ -12,8 +12,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Longest that a process can take.
-const LIMIT: Duration = Duration::from_secs(90);
+/// Longest that a process can take before it counts as hanging: many times what any takes on a busy machine.
+const LIMIT: Duration = Duration::from_secs(240);
 
 /// The binary under test.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_knee");

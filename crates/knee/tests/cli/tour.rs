@@ -12,7 +12,7 @@ fn rate(finished: &Finished, text: &str) -> f64 {
 }
 
 #[test]
-fn the_tour_announces_its_commands_finds_the_limit_that_it_predicts_and_ends_in_a_verdict_and_three_lines() {
+fn the_tour_announces_its_commands_finds_the_limit_that_it_predicts_and_ends_in_a_verdict_and_pages() {
     let home = Home::new();
     let mut running = home.knee("tour --brief").env("TMPDIR", home.path("")).start();
     running.wait_for("A tour of knee in about 20 s");
@@ -31,9 +31,13 @@ fn the_tour_announces_its_commands_finds_the_limit_that_it_predicts_and_ends_in_
     if !cfg!(debug_assertions) {
         assert!(finished.stdout.contains("goodput faster"), "{}", finished.stdout);
     }
-    let last: Vec<&str> = finished.stderr.lines().rev().take(3).collect();
-    assert!(last[2].starts_with("Shown: "), "{last:?}");
+    let last: Vec<&str> = finished.stderr.lines().rev().take(7).collect();
+    assert!(last[6].starts_with("Shown: "), "{last:?}");
     assert!(last[0].ends_with("./try labs/lorem-news"), "{last:?}");
+    for (line, title) in [(last[4], "knee: "), (last[3], "knee sweep: "), (last[2], "knee compare: ")] {
+        let page = std::fs::read_to_string(line.trim()).unwrap();
+        assert!(page.starts_with("<!DOCTYPE html>"), "{line} {title}");
+    }
     let left: Vec<_> = home.files().into_iter().filter(|path| path.ends_with("sweep.json")).collect();
     assert!(left.is_empty(), "{left:?}");
 }
