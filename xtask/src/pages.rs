@@ -1,9 +1,9 @@
 //! `cargo xtask pages`: every page of knee in a browser, below `target/pages`.
 //!
-//! Has `knee` make a page of each kind, among them those with hostile names, many endpoints, no data and an overload, serves
-//! what was saved and a load that goes on, and has Chromium open all of them at four widths in light and dark:
-//! axe-core judges them, and a picture of each is kept to be looked at. Needs node, npm and chromium, and the network once. Measures
-//! nothing and compares no pictures.
+//! Has `knee` make a page of each kind, among them those with hostile names, many endpoints and an overload, serves what was
+//! saved and loads that go on, and has Chromium open all of them at four widths in light and dark: axe-core judges them,
+//! and a picture of each is kept to be looked at. With `--measure` it measures instead. Needs node, npm and chromium, and the
+//! network once. Compares no pictures.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -19,8 +19,6 @@ mod list;
 mod pages;
 mod stored;
 
-use std::ops::ControlFlow;
-
 use buckets::Buckets;
 pub use layout::HIGHEST;
 pub(crate) use layout::LAST_INDEX;
@@ -221,16 +219,15 @@ impl Histogram {
             return None;
         }
         let rank = rank(q, self.count);
-        // Not a `for` loop: the iterator has several layers, which are left once a page in a fold and once a bucket in a loop.
-        let found = self.buckets().try_fold(0, |seen: u64, (index, count)| {
-            let seen = count.saturating_add(seen);
-            if seen < rank { ControlFlow::Continue(seen) } else { ControlFlow::Break(index) }
-        });
-        Some(match found {
-            ControlFlow::Break(index) => Nanos(self.highest_in(index).clamp(self.min, self.max)),
-            // Only values over one hour are left; their exact places are not kept.
-            ControlFlow::Continue(_) => Nanos(self.max),
-        })
+        let mut seen = 0;
+        for (_, highest, count) in self.iter() {
+            seen = count.saturating_add(seen);
+            if seen >= rank {
+                return Some(Nanos(highest.0.clamp(self.min, self.max)));
+            }
+        }
+        // Only values over one hour are left; their exact places are not kept.
+        Some(Nanos(self.max))
     }
 
     /// How many values lie in buckets at or below the bucket of `value`.
@@ -247,13 +244,9 @@ impl Histogram {
     /// The buckets that hold something, ascending: least value, greatest value, count.
     pub fn iter(&self) -> impl Iterator<Item = (Nanos, Nanos, u64)> + '_ {
         self.buckets().map(|(index, count)| {
-            (Nanos(lowest_of(index << self.coarseness)), Nanos(self.highest_in(index)), count)
+            let (first, next) = (index << self.coarseness, (index + 1) << self.coarseness);
+            (Nanos(lowest_of(first)), Nanos(highest_of(next - 1)), count)
         })
-    }
-
-    /// The greatest value of a bucket.
-    fn highest_in(&self, index: usize) -> u64 {
-        highest_of(((index + 1) << self.coarseness) - 1)
     }
 
     /// Ascending indices and counts of the buckets that hold something; indices count buckets of its coarseness.

@@ -1,7 +1,7 @@
 //! The results of the labs as pages: made from the trials that are saved in the repository, and linked from the texts of the book.
 //!
 //! The texts in the repository have no such links, because the pages are not part of it: they would be large, and old after every
-//! change of the report. Knows the command line of `knee study`, and nothing of what it writes.
+//! change of the report. Does not look into the pages that `knee study` makes.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,6 +1,6 @@
 //! One page of each kind, made by the commands that users type.
 //!
-//! Loads the demo server and the program's own refusals on loopback, for some seconds each. Does not look at the pages.
+//! Loads the demo server on loopback, for some seconds each. Does not look at the pages.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use super::{emptied, said};
 use crate::process::{self, Running};
 
-/// A command that prints a page. `URL` is the demo server, `ROOT` the repository.
+/// A command that prints a page. `URL` is the demo server.
 struct Made {
     name: &'static str,
     line: &'static str,
@@ -60,7 +60,6 @@ impl Workshop {
         for folder in [&home, &place, &pages] {
             emptied(folder)?;
         }
-
         // A study also writes its text and its pictures: here, into a copy.
         said(Command::new("cp").arg("-r").arg(root.join("labs")).arg(&place))?;
         let mut command = Command::new(&knee);
@@ -107,7 +106,15 @@ impl Workshop {
         let mut format = "--output-format";
         if line.starts_with("run ") {
             // `-o` of scripts is k6's, so the page comes from the record.
-            self.knee(line).stdin(Stdio::null()).output()?;
+            let output = self.knee(line).stdin(Stdio::null()).output()?;
+            // A crossed threshold and an invalid run are results. After any other end, the last record is that of another page.
+            if !matches!(output.status.code(), Some(0 | 99 | 120)) {
+                bail!(
+                    "`knee {line}` ended with {}:\n{}",
+                    output.status,
+                    String::from_utf8_lossy(&output.stderr)
+                );
+            }
             line = "report last";
         }
         if line.starts_with("report") || line.starts_with("history") {

@@ -1,4 +1,4 @@
-//! The tour: what a newcomer sees first, from its announcement to its last three lines.
+//! The tour: what a newcomer sees first, from its announcement to its pages and last lines.
 //!
 //! A build without optimizations calls its own measurements invalid, so there the comparison reaches no verdict.
 
@@ -34,9 +34,10 @@ fn the_tour_announces_its_commands_finds_the_limit_that_it_predicts_and_ends_in_
     let last: Vec<&str> = finished.stderr.lines().rev().take(7).collect();
     assert!(last[6].starts_with("Shown: "), "{last:?}");
     assert!(last[0].ends_with("./try labs/lorem-news"), "{last:?}");
-    for (line, title) in [(last[4], "knee: "), (last[3], "knee sweep: "), (last[2], "knee compare: ")] {
+    for (line, kind) in [(last[4], "Load test"), (last[3], "Sweep"), (last[2], "Comparison")] {
         let page = std::fs::read_to_string(line.trim()).unwrap();
-        assert!(page.starts_with("<!DOCTYPE html>"), "{line} {title}");
+        let (title, _) = page.split_once("</title>").unwrap();
+        assert!(title.ends_with(&format!(" · {kind}")), "{line}: {title}");
     }
     let left: Vec<_> = home.files().into_iter().filter(|path| path.ends_with("sweep.json")).collect();
     assert!(left.is_empty(), "{left:?}");
