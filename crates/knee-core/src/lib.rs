@@ -16,6 +16,8 @@ pub mod outcome;
 
 pub mod schedule;
 
+pub mod amendment;
+
 pub mod share;
 
 pub mod plan;

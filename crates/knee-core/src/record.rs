@@ -10,6 +10,7 @@ pub mod format;
 pub mod merge;
 pub mod run;
 
+use crate::amendment::Amendment;
 use crate::generator::GeneratorSample;
 use crate::metric::Metrics;
 use crate::observation::Observations;
@@ -268,6 +269,8 @@ pub struct Run {
     pub contributions: Vec<Contribution>,
     /// When it began, on the clock of the controller of a fleet; `None` without one.
     pub late: Option<Lateness>,
+    /// Changes of the planned rate during the run, in order.
+    pub amendments: Vec<Amendment>,
 }
 
 impl Run {

@@ -286,8 +286,16 @@ impl IntervalCollector {
         }
     }
 
-    /// Writes down what was noted until `at`.
+    /// Writes down what was noted and changed until `at`.
     fn note(&mut self, at: Nanos) {
+        for amendment in self.control.steering().take_unwritten() {
+            self.builder.amend(amendment);
+            if let Some(journal) = &mut self.journal
+                && let Err(error) = journal.amendment(&amendment)
+            {
+                self.lose_journal(&error);
+            }
+        }
         if let Some((low, high)) = self.control.take_late()
             && let Some(journal) = &mut self.journal
             && let Err(error) = journal.lateness(&Lateness { at, low, high })

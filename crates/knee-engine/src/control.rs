@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use knee_core::clock::MonotonicClock;
 
+use crate::steering::Steering;
+
 /// A handle on a run, before or after its start. Clones control the same run.
 #[derive(Clone, Debug, Default)]
 pub struct Control {
@@ -19,6 +21,8 @@ pub struct Control {
     gate: Arc<Mutex<Option<Arc<dyn Gate>>>>,
     /// When the load began on another clock, and is not in the record yet.
     late: Arc<Mutex<Option<(i64, i64)>>>,
+    /// Its rate.
+    steering: Steering,
 }
 
 /// What a load waits for that starts together with those of other machines.
@@ -100,9 +104,15 @@ impl Control {
         self.clock.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    /// What changes the rate of the run.
+    pub const fn steering(&self) -> &Steering {
+        &self.steering
+    }
+
     /// Sets the clock of a run that starts now.
     pub(crate) fn begin(&self, clock: MonotonicClock) {
         *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = Some(clock);
+        self.steering.begin(clock);
     }
 
     /// The strongest request so far.

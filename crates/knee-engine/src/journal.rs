@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use knee_core::amendment::Amendment;
 use knee_core::interval::Interval;
 use knee_core::metric::Metrics;
 use knee_core::observation::Batch;
@@ -33,6 +34,12 @@ pub trait Journal {
     /// # Errors
     /// As [`Journal::interval`].
     fn note(&mut self, note: &Note) -> io::Result<()>;
+
+    /// Writes a change of the plan.
+    ///
+    /// # Errors
+    /// As [`Journal::interval`].
+    fn amendment(&mut self, amendment: &Amendment) -> io::Result<()>;
 
     /// Writes when the part of an agent began.
     ///
@@ -191,6 +198,10 @@ impl<F: RecordFile> Journal for FileJournal<F> {
 
     fn note(&mut self, note: &Note) -> io::Result<()> {
         self.write(|writer| writer.note(note))
+    }
+
+    fn amendment(&mut self, amendment: &Amendment) -> io::Result<()> {
+        self.write(|writer| writer.amendment(amendment))
     }
 
     fn lateness(&mut self, lateness: &Lateness) -> io::Result<()> {

@@ -31,6 +31,8 @@ pub mod endpoints;
 
 pub mod secret;
 
+pub mod steering;
+
 pub mod timer;
 
 pub mod deadline;

@@ -27,6 +27,8 @@ mod section;
 
 pub mod served;
 
+pub mod start;
+
 mod sweep;
 
 mod table;

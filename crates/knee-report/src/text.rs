@@ -95,7 +95,7 @@ pub(crate) fn title(view: &View, style: &Style) -> Vec<String> {
     let build = cut(&format!("knee {}", clean::line(&view.head.build.version)), style.width / 3);
     let title = cut(&clean::line(&view.head.title), style.width.saturating_sub(ink::width(&build) + 2));
     let mut lines = vec![format!("{}  {title}", style.palette.paint(Tone::Strong, &build))];
-    let pieces = plan::pieces(&view.head);
+    let pieces = plan::pieces(&view.head, &view.amendments);
     lines.extend(wrap("", pieces.iter().map(String::as_str), ", ", style.width));
     lines
 }

@@ -27,6 +27,7 @@ pub mod spectrum;
 
 pub mod time_summary;
 
+use knee_core::amendment::Amendment;
 use knee_core::estimate::Distribution;
 use knee_core::metric::Metrics;
 use knee_core::observation::Observations;
@@ -86,6 +87,8 @@ pub struct View {
     pub metrics: Metrics,
     /// What each of several machines contributed; empty in the run of one machine.
     pub contributions: Vec<Contribution>,
+    /// Changes of the planned rate during the run, in order.
+    pub amendments: Vec<Amendment>,
 }
 
 /// The parts of a run on its own clock.
@@ -150,6 +153,7 @@ impl View {
             observations: run.observations.clone(),
             metrics: run.metrics.clone(),
             contributions: run.contributions.clone(),
+            amendments: run.amendments.clone(),
         }
     }
 

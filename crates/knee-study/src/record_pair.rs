@@ -137,6 +137,9 @@ fn obstacles(a: &Run, b: &Run) -> Vec<String> {
     differ("the locations of the targets", place(one.co_located), place(other.co_located));
     differ("the versions of knee", build(&one.build), build(&other.build));
     for (name, run) in [("A", a), ("B", b)] {
+        if !run.amendments.is_empty() {
+            found.push(format!("{name} was steered by hand: its load changed during the run"));
+        }
         if run.validity.validity == Validity::Invalid {
             let why = run
                 .validity

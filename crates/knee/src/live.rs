@@ -60,10 +60,8 @@ impl Live {
         events: Receiver<Event>,
         control: Control,
     ) -> std::io::Result<Self> {
+        page::attach(&control);
         let page = page::feed();
-        if let Some(page) = &page {
-            page.attach(control.clone());
-        }
         let feed = page.clone();
         let show = move || match progress {
             Progress::Screen { fps, color } => {

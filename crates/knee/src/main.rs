@@ -106,11 +106,14 @@ fn execute(invocation: Invocation) -> Result<Exit, (Problem, Exit)> {
 fn open_page(invocation: &Invocation) -> Result<(), Problem> {
     let Some((flags, command)) = invocation.web() else { return Ok(()) };
     let Some(address) = web::address(flags)? else { return Ok(()) };
-    let url = page::open(address, command).map_err(|error| {
+    let url = page::open(address, command, web::ceiling(flags)?).map_err(|error| {
         let what = format!("the live page cannot be served on {address}: {}", reason(&error));
         Problem::new(what, "give another address, or `--web` alone for a free port")
     })?;
     say(&format!("page: {url}"));
+    if let Some(control) = page::control() {
+        say(&format!("page that can stop and steer: {url}#{control}"));
+    }
     if !address.ip().is_loopback() {
         say("warning: the live page is not encrypted; an SSH tunnel to a loopback address is");
     }

@@ -10,6 +10,7 @@ use knee_core::record::AgentOf;
 use knee_core::share::Share;
 use knee_engine::http::settings::{HttpVersion, Settings};
 use knee_engine::requests::RequestTemplate;
+use knee_engine::steering::Ceiling;
 
 use crate::args::{LaterFlags, LoadArgs};
 use crate::problem::Problem;
@@ -118,7 +119,8 @@ pub fn resolve(args: &LoadArgs, surroundings: &Surroundings) -> Result<Load, Pro
     let (requests, names) = request::requests(&flags.request, &urls)?;
     let allowed_hosts = flags.amount.allow_hosts.clone();
     let observe = observe::targets(&flags.observe)?;
-    let parts = Parts { amount, http, urls, requests, names, allowed_hosts, observe, output, notes };
+    let ceiling = web::ceiling(&flags.web)?;
+    let parts = Parts { amount, http, urls, requests, names, allowed_hosts, ceiling, observe, output, notes };
     let fleet = fleet::choice(&args.fleet)?;
     Ok(Load { fleet, ..parts.load(surroundings.resolve)? })
 }
@@ -132,6 +134,8 @@ struct Parts {
     /// Names of the endpoints.
     names: Vec<String>,
     allowed_hosts: Vec<String>,
+    /// Up to what the live page can raise the rate.
+    ceiling: Option<Ceiling>,
     observe: Vec<knee_observe::Target>,
     output: output::Output,
     notes: Vec<String>,
@@ -140,7 +144,8 @@ struct Parts {
 impl Parts {
     /// Looks up the hosts, and refuses a public host under more than a little load.
     fn load(self, resolve: target::Resolve) -> Result<Load, Problem> {
-        let Self { amount, http, urls, requests, names, allowed_hosts, observe, output, notes } = self;
+        let Self { amount, http, urls, requests, names, allowed_hosts, ceiling, observe, output, notes } =
+            self;
         let targets = target::targets(&requests, &http, resolve)?;
         let servers = target::servers(&requests, &http, resolve);
         let plan = Plan {
@@ -153,7 +158,8 @@ impl Parts {
             workers: amount.workers,
             interval: amount::INTERVAL,
         };
-        target::refuse_public(servers.as_ref().unwrap_or(&targets), &plan, &allowed_hosts)?;
+        let highest = web::at_most(&plan, ceiling);
+        target::refuse_public(servers.as_ref().unwrap_or(&targets), &highest, &allowed_hosts)?;
         let title = request::title(&urls);
         let (seed, share) = (amount.seed, amount.share);
         let (agent, fleet) = (None, None);

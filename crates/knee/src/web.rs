@@ -1,4 +1,5 @@
-//! Pages for the browsers of this machine: HTTP/1.1 on threads of its own, read-only.
+//! Pages for the browsers of this machine: HTTP/1.1 on threads of its own. They only read, unless they were opened with
+//! a second token.
 //!
 //! A connection carries one request. A thread per connection waits, writes and blocks by itself, so that a browser that
 //! reads slowly delays nothing else. Every request must come from a tab of the page and carry its token. Does not know
@@ -33,7 +34,7 @@ pub use protection::{COMMON, Policy};
 pub use refusal::Refusal;
 pub use request::Request;
 #[cfg(test)]
-pub use request::of as request_of;
+pub use request::{form as form_of, of as request_of};
 use token::Token;
 
 /// Longest that a request can take to arrive.
@@ -51,12 +52,37 @@ pub trait Site: Send + Sync + 'static {
     ///
     /// When the browser is gone or does not read.
     fn respond(&self, request: &Request, pass: &Pass, stream: &TcpStream) -> io::Result<()>;
+
+    /// Whether a form can be sent to this path. It must bring the token that controls.
+    fn takes_forms(&self, path: &str) -> bool {
+        let _ = path;
+        false
+    }
+}
+
+/// The field of a form with the token that controls.
+pub const CONTROL: &str = "control";
+
+/// How a site is served.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// Longest that a write waits for a reader that takes nothing.
+    pub write_time: Duration,
+    /// Whether a second token allows its owner to control something.
+    pub control: bool,
+}
+
+impl Terms {
+    /// A site that changes nothing.
+    pub const READING: Self = Self { write_time: WRITE_TIME, control: false };
 }
 
 /// What a tab needs to be admitted again: the token, in a cookie that is named after the port.
 #[derive(Debug)]
 pub struct Pass {
     token: Token,
+    /// What a form must bring; `None` if nothing can be controlled.
+    control: Option<Token>,
     port: u16,
 }
 
@@ -67,10 +93,16 @@ impl Pass {
         format!("set-cookie: {name}={}; Path=/; HttpOnly; SameSite=Strict\r\n", self.token.text())
     }
 
+    /// The token that controls, for a page that was asked for with it.
+    pub fn control_of(&self, request: &Request) -> Option<&str> {
+        let given = request.parameter(CONTROL)?;
+        self.control.as_ref().filter(|token| token.is(given)).map(Token::text)
+    }
+
     /// A pass that no server accepts.
     #[cfg(test)]
     pub fn of_no_page() -> Self {
-        Self { token: Token::new().unwrap(), port: 4711 }
+        Self { token: Token::new().unwrap(), control: None, port: 4711 }
     }
 }
 
@@ -85,26 +117,30 @@ struct Served<S> {
     pass: Pass,
     guesses: Mutex<Guesses>,
     clock: MonotonicClock,
-    write_time: Duration,
+    terms: Terms,
     places: Arc<Places>,
 }
 
 impl<S: Site> Server<S> {
-    /// Serves `site` on `listen`; port 0 is a free port. A write waits for `write_time` at most.
+    /// Serves `site` on `listen`; port 0 is a free port.
     ///
     /// # Errors
     ///
     /// When the address is taken or not of this machine.
-    pub fn start(listen: SocketAddr, site: S, write_time: Duration) -> io::Result<Self> {
+    pub fn start(listen: SocketAddr, site: S, terms: Terms) -> io::Result<Self> {
         let listener = TcpListener::bind(listen)?;
         let address = listener.local_addr()?;
         let served = Arc::new(Served {
             site,
             address,
-            pass: Pass { token: Token::new()?, port: address.port() },
+            pass: Pass {
+                token: Token::new()?,
+                control: terms.control.then(Token::new).transpose()?,
+                port: address.port(),
+            },
             guesses: Mutex::default(),
             clock: MonotonicClock::start(),
-            write_time,
+            terms,
             places: Arc::default(),
         });
         let shared = served.clone();
@@ -115,6 +151,11 @@ impl<S: Site> Server<S> {
     /// What is served.
     pub fn site(&self) -> &S {
         &self.0.site
+    }
+
+    /// What a URL of the owner appends to control something; `None` if nothing can be controlled.
+    pub fn control(&self) -> Option<String> {
+        self.0.pass.control.as_ref().map(|token| format!("{CONTROL}={}", token.text()))
     }
 
     /// The URL for a browser on this machine, with the token.
@@ -147,25 +188,46 @@ fn accept<S: Site>(listener: &TcpListener, served: &Arc<Served<S>>) {
     }
 }
 
-impl<S> Served<S> {
+impl<S: Site> Served<S> {
     /// Whether the request can be answered: its host, its origin, its method, its token, in this order.
     fn admit(&self, request: &Request, local: SocketAddr) -> Result<(), Refusal> {
-        guard::check(request, local)?;
+        guard::check(request, local, self.pass.control.is_some() && self.site.takes_forms(&request.path))?;
         if guard::has_token(request, &self.pass.token, self.pass.port) {
             return Ok(());
         }
+        Err(self.guessed(Refusal::Token))
+    }
+
+    /// Reads the form of an admitted request, which must bring the token that controls.
+    fn admit_form(&self, request: &mut Request, stream: &TcpStream) -> Result<(), Refusal> {
+        request::read_form(request, stream, REQUEST_TIME)?;
+        let given = request.field(CONTROL).unwrap_or_default();
+        if self.pass.control.as_ref().is_some_and(|token| token.is(&given)) {
+            return Ok(());
+        }
+        Err(self.guessed(Refusal::Control))
+    }
+
+    /// `refusal`, or that there were too many of them.
+    fn guessed(&self, refusal: Refusal) -> Refusal {
         let mut guesses = self.guesses.lock().unwrap_or_else(PoisonError::into_inner);
-        Err(guesses.refuse(self.clock.now()))
+        guesses.refuse(refusal, self.clock.now())
     }
 }
 
 /// Answers the one request of a connection. Errors of the connection mean that the browser is gone.
 fn converse<S: Site>(stream: &TcpStream, served: &Served<S>, place: &mut Place) {
     let _ = stream.set_nodelay(true);
-    let _ = stream.set_write_timeout(Some(served.write_time));
+    let _ = stream.set_write_timeout(Some(served.terms.write_time));
     let Ok(local) = stream.local_addr() else { return };
-    let request = request::read(stream, REQUEST_TIME);
-    let _ = match request.and_then(|request| served.admit(&request, local).map(|()| request)) {
+    let admitted = request::read(stream, REQUEST_TIME).and_then(|mut request| {
+        served.admit(&request, local)?;
+        if request.is_form() {
+            served.admit_form(&mut request, stream)?;
+        }
+        Ok(request)
+    });
+    let _ = match admitted {
         Ok(request) if place.keep() => served.site.respond(&request, &served.pass, stream),
         Ok(_) | Err(Refusal::Closed) => Ok(()),
         Err(refusal) => Answer::refusal(refusal).write(stream, false),

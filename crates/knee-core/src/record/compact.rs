@@ -73,6 +73,9 @@ fn write(run: &Run, points: &[Point]) -> io::Result<Vec<u8>> {
         writer.observations(&batch)?;
     }
     writer.metrics(run.metrics.clone())?;
+    for amendment in &run.amendments {
+        writer.amendment(amendment)?;
+    }
     if let Some(late) = &run.late {
         writer.lateness(late)?;
     }

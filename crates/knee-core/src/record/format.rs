@@ -9,6 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::amendment::Amendment;
 use crate::metric::Metrics;
 use crate::observation::Batch;
 use crate::unit::Nanos;
@@ -66,6 +67,10 @@ mod kind {
     /// would show a run of one interval.
     pub(super) const SUMMED: u8 = 128;
 
+    /// The plan of the head was changed during the run. Required: a reader that passed over it would show the plan as it
+    /// was.
+    pub(super) const AMENDMENT: u8 = 129;
+
     /// What a kind holds that is reserved, and that this version does not write or that is laid out otherwise here.
     pub(super) const fn reserved(kind: u8) -> Option<&'static str> {
         Some(match kind {
@@ -100,6 +105,8 @@ pub enum Frame {
     Summed(Box<Summed>),
     /// A line of text.
     Note(Note),
+    /// A change of the plan.
+    Amendment(Amendment),
     /// What observers read beside the run.
     Observations(Box<Batch>),
     /// What scripts counted since the frame before.

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use super::format::{ENDPOINTS_MAX, Period, StoredInterval, Unfit};
 use super::{Contribution, Ending, Head, Lateness, Run, Tail};
+use crate::amendment::{AMENDMENTS_MAX, Amendment};
 use crate::histogram::COARSENESS_MAX;
 use crate::interval::Interval;
 use crate::metric::Metrics;
@@ -85,6 +86,8 @@ pub struct RunBuilder {
     parts: Option<Parts>,
     /// When the part of an agent began.
     late: Option<Lateness>,
+    /// Changes of the plan, in order.
+    amendments: Vec<Amendment>,
 }
 
 impl RunBuilder {
@@ -124,6 +127,7 @@ impl RunBuilder {
             contributions: Vec::new(),
             parts: None,
             late: None,
+            amendments: Vec::new(),
         }
     }
 
@@ -293,6 +297,15 @@ impl RunBuilder {
         self.late = Some(self.late.map_or(lateness, |known| known.and(lateness)));
     }
 
+    /// The plan was changed. Call it before the interval that the change begins with is added. Ignores more than a run
+    /// can have.
+    pub fn amend(&mut self, amendment: Amendment) {
+        if self.amendments.len() < AMENDMENTS_MAX {
+            self.amendments.push(amendment);
+            self.collector.amend();
+        }
+    }
+
     /// Adds what one of several machines contributed; ignores more than any load has.
     pub fn contribute(&mut self, contribution: Contribution) {
         if self.contributions.len() < SEGMENTS_MAX {
@@ -369,6 +382,7 @@ impl RunBuilder {
             diagnostics.generator = worst(diagnostics.generator, &parts.generators);
             diagnostics.run.parts = Some(parts.figures);
         }
+        diagnostics.run.changes_of_rate = self.amendments.len() as u64;
         diagnostics.run.interrupted = matches!(ending, Ending::Interrupted | Ending::Aborted);
         Run {
             endpoints: self.endpoints(),
@@ -386,6 +400,7 @@ impl RunBuilder {
             metrics: self.metrics,
             contributions: self.contributions,
             late: self.late,
+            amendments: self.amendments,
         }
     }
 

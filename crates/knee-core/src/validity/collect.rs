@@ -46,6 +46,8 @@ pub struct Collector {
     width: Nanos,
     steady: Steady,
     watch: Watch,
+    /// Whether the planned rate was changed during the run.
+    amended: bool,
     /// In flight, and due and waiting, at the end of the interval before.
     left: (u64, u64),
 }
@@ -58,6 +60,7 @@ impl Collector {
             width: setting.plan.interval,
             steady: Steady::default(),
             watch: Watch { cores: setting.cores, ..Watch::default() },
+            amended: false,
             left: (0, 0),
             setting,
         }
@@ -66,6 +69,11 @@ impl Collector {
     /// Arrivals ended at `at`, before their plan did.
     pub fn stop(&mut self, at: Nanos) {
         self.arrivals_end = self.arrivals_end.min(at);
+    }
+
+    /// The planned rate was changed.
+    pub const fn amend(&mut self) {
+        self.amended = true;
     }
 
     /// Adds the next interval. `accounting` and `service` are those of all endpoints and outcomes, including requests
@@ -107,7 +115,8 @@ impl Collector {
             ..Load::default()
         };
         let longest = all.outcomes().filter_map(|(_, tally)| tally.service.max()).max().unwrap_or_default();
-        self.steady.describe(&mut load, plan, self.watch.whole, longest);
+        let is_steady = !self.amended && is_steady(plan);
+        self.steady.describe(&mut load, (plan, is_steady), self.watch.whole, longest);
         let mut generator = self.watch.generator();
         generator.lag = quantiles(&all.generator_lag);
         Diagnostics {
@@ -224,7 +233,7 @@ impl Steady {
         self.answered = self.answered.saturating_add(accounting.ended().saturating_sub(not_sent));
     }
 
-    fn describe(&self, load: &mut Load, plan: &Plan, intervals: u64, longest: Nanos) {
+    fn describe(&self, load: &mut Load, (plan, is_steady): (&Plan, bool), intervals: u64, longest: Nanos) {
         let width = self.width.as_secs_f64();
         if width > 0.0 {
             load.in_flight_mean = Some(self.area as f64 / self.width.0 as f64);
@@ -239,7 +248,7 @@ impl Steady {
             load.taken_per_s = Some(self.answered as f64 / width);
         }
         let enough = self.service.count() >= LITTLE_ENDED_MIN && intervals >= LITTLE_INTERVALS_MIN;
-        if is_steady(plan) && enough && self.area > 0 {
+        if is_steady && enough && self.area > 0 {
             let area = self.area as f64;
             load.little_residual = Some((self.service.sum() as f64 - area).abs() / area);
             load.little_allowance = self.sticking_out(longest) / area;

@@ -156,6 +156,9 @@ pub struct Circumstances {
     pub http2: Option<Http2Offer>,
     /// Whether the program was built without optimizations.
     pub debug_build: bool,
+    /// How often the planned rate was changed during the run.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub changes_of_rate: u64,
     /// Whether a person or a signal ended the run before its plan did.
     pub interrupted: bool,
     /// Whether the record has no tail.
@@ -169,6 +172,11 @@ pub struct Circumstances {
     /// Why the writer of a record without a tail gave up, if it could say so. Only a reader finds that.
     #[serde(skip)]
     pub gave_up: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// How complete the parts of a load are whose records were merged.

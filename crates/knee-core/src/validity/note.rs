@@ -31,6 +31,11 @@ pub const NOTES: &[Note] = &[
         text: interrupted,
     },
     Note {
+        code: "steered",
+        meaning: "A person changed the planned rate during the run, on the live page. The result is that of all rates together. The plan in the report says when the rate changed, and to what. Runs that were steered are not compared with others in trends.",
+        text: steered,
+    },
+    Note {
         code: "co_located",
         meaning: "The target and knee take CPU time from each other, so the result describes both together. The warning `run_delay` appears only if knee's waits for a CPU make the measured times longer. To measure the service alone, load it from another machine, or give each program its own CPUs with `taskset`.",
         text: co_located,
@@ -109,6 +114,12 @@ pub const NOTES: &[Note] = &[
 
 fn interrupted(diagnostics: &Diagnostics) -> Option<String> {
     diagnostics.run.interrupted.then(|| "the run was interrupted before its plan ended".to_owned())
+}
+
+fn steered(diagnostics: &Diagnostics) -> Option<String> {
+    let changes = diagnostics.run.changes_of_rate;
+    let times = if changes == 1 { "once".to_owned() } else { format!("{} times", count(changes)) };
+    (changes > 0).then(|| format!("the rate was changed by hand {times}"))
 }
 
 fn co_located(diagnostics: &Diagnostics) -> Option<String> {

@@ -12,17 +12,19 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use knee_core::amendment::Amendment;
 use knee_core::plan::Overflow;
 use knee_core::unit::Nanos;
 
 use super::pool::{Asked, Pool};
 use super::{Gate, Iteration, User};
+use crate::steering::Steering;
 use crate::timer::Timer;
 
 /// Assigns the arrivals of one worker to its users.
 pub struct Dispatch<S: Iterator<Item = Nanos>> {
     /// Arrivals not yet assigned.
-    schedule: RefCell<std::iter::Peekable<S>>,
+    schedule: RefCell<Course<S>>,
     /// Idle users, longest idle first, so that load spreads over all connections.
     idle: RefCell<VecDeque<usize>>,
     slots: RefCell<Vec<UserSlot>>,
@@ -38,6 +40,65 @@ pub struct Dispatch<S: Iterator<Item = Nanos>> {
     rules: Rules,
     /// The users of other workers, if arrivals can be passed on to them.
     shared: Option<Shared>,
+    /// What can change the rate, if anything can.
+    steered: Option<Steered<S>>,
+}
+
+/// One worker's arrivals from a change of the rate on, of which it is given the place among all changes.
+pub type ArrivalsFrom<S> = Box<dyn Fn(usize, &Amendment) -> S>;
+
+/// What can change the arrivals of one worker while they are assigned.
+pub struct Steered<S> {
+    /// Who changes the rate.
+    pub steering: Steering,
+    /// What is assigned then.
+    pub arrivals: ArrivalsFrom<S>,
+    /// How many changes were taken in.
+    seen: Cell<usize>,
+}
+
+impl<S> Steered<S> {
+    /// Nothing is changed yet.
+    pub fn new(steering: Steering, arrivals: ArrivalsFrom<S>) -> Self {
+        Self { steering, arrivals, seen: Cell::new(0) }
+    }
+}
+
+/// Longest time for which a change of the rate can stay unnoticed while no arrival is due.
+const STEERED_PACE: Nanos = Nanos::from_millis(50);
+
+/// Arrivals of one schedule after another, each until the next one begins.
+struct Course<S: Iterator<Item = Nanos>> {
+    current: std::iter::Peekable<S>,
+    next: VecDeque<(Nanos, S)>,
+}
+
+impl<S: Iterator<Item = Nanos>> Course<S> {
+    fn new(schedule: S) -> Self {
+        Self { current: schedule.peekable(), next: VecDeque::new() }
+    }
+
+    /// From `at` on, the arrivals of `schedule`.
+    fn then(&mut self, at: Nanos, schedule: S) {
+        self.next.push_back((at, schedule));
+    }
+
+    fn peek(&mut self) -> Option<Nanos> {
+        loop {
+            let due = self.current.peek().copied();
+            match self.next.front() {
+                Some((at, _)) if due.is_none_or(|due| due >= *at) => {
+                    self.current = self.next.pop_front()?.1.peekable();
+                }
+                _ => return due,
+            }
+        }
+    }
+
+    /// Takes the arrival that was seen last.
+    fn pass(&mut self) {
+        self.current.next();
+    }
 }
 
 /// A worker's place in the pool of its scenario.
@@ -78,13 +139,14 @@ impl UserSlot {
 
 /// Counts the arrivals of a schedule up to a time that never goes back.
 struct CameDue<S: Iterator<Item = Nanos>> {
-    schedule: std::iter::Peekable<S>,
+    schedule: Course<S>,
     count: u64,
 }
 
 impl<S: Iterator<Item = Nanos>> CameDue<S> {
     fn by(&mut self, now: Nanos) -> u64 {
-        while self.schedule.next_if(|due| *due <= now).is_some() {
+        while self.schedule.peek().is_some_and(|due| due <= now) {
+            self.schedule.pass();
             self.count += 1;
         }
         self.count
@@ -93,11 +155,17 @@ impl<S: Iterator<Item = Nanos>> CameDue<S> {
 
 impl<S: Iterator<Item = Nanos> + Clone> Dispatch<S> {
     /// Assigns the arrivals of `schedule` to `users` users while `gate` is open.
-    pub fn new(schedule: S, users: usize, gate: Gate, rules: Rules, shared: Option<Shared>) -> Rc<Self> {
+    pub fn new(
+        schedule: S,
+        users: usize,
+        gate: Gate,
+        rules: Rules,
+        (shared, steered): (Option<Shared>, Option<Steered<S>>),
+    ) -> Rc<Self> {
         Rc::new(Self {
-            came_due: RefCell::new(CameDue { schedule: schedule.clone().peekable(), count: 0 }),
+            came_due: RefCell::new(CameDue { schedule: Course::new(schedule.clone()), count: 0 }),
             taken: Cell::new(0),
-            schedule: RefCell::new(schedule.peekable()),
+            schedule: RefCell::new(Course::new(schedule)),
             idle: RefCell::new(VecDeque::with_capacity(users)),
             slots: RefCell::new((0..users).map(|_| UserSlot::default()).collect()),
             expected: Cell::new(users),
@@ -105,6 +173,7 @@ impl<S: Iterator<Item = Nanos> + Clone> Dispatch<S> {
             gate,
             rules,
             shared,
+            steered,
         })
     }
 }
@@ -121,7 +190,7 @@ pub trait NoUser {
     fn exhausted(&mut self);
 }
 
-impl<S: Iterator<Item = Nanos>> Dispatch<S> {
+impl<S: Iterator<Item = Nanos> + Clone> Dispatch<S> {
     /// Adds a user; returns its slot.
     pub fn add_user(&self) -> usize {
         let mut slots = self.slots.borrow_mut();
@@ -161,12 +230,33 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
 
     /// The next arrival's due time; `None` if there is none before the gate closes.
     fn peek(&self) -> Option<Nanos> {
-        self.schedule.borrow_mut().peek().copied().filter(|due| *due < self.gate.closes())
+        self.take_changes();
+        self.schedule.borrow_mut().peek().filter(|due| *due < self.gate.closes())
+    }
+
+    /// Takes in changes of the rate. Each was made before its first arrival is due, and every arrival that is
+    /// assigned is looked up here first: so none that was changed is ever assigned.
+    fn take_changes(&self) {
+        let Some(Steered { steering, arrivals, seen }) = &self.steered else { return };
+        if steering.count() == seen.get() {
+            return;
+        }
+        for amendment in steering.since(seen.get()) {
+            let schedule = arrivals(seen.get(), &amendment);
+            seen.set(seen.get() + 1);
+            self.schedule.borrow_mut().then(amendment.at, schedule.clone());
+            self.came_due.borrow_mut().schedule.then(amendment.at, schedule);
+        }
+    }
+
+    /// When to look again for an arrival that is due at `due`: earlier, if the rate can change until then.
+    fn look_again(&self, due: Nanos, now: Nanos) -> Nanos {
+        if self.steered.is_some() { due.min(now.saturating_add(STEERED_PACE)) } else { due }
     }
 
     fn take(&self) -> Option<Nanos> {
         let due = self.peek()?;
-        self.schedule.borrow_mut().next();
+        self.schedule.borrow_mut().pass();
         self.taken.set(self.taken.get() + 1);
         Some(due)
     }
@@ -223,9 +313,9 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
         }
     }
 
-    /// Whether arrivals of other workers can still come.
+    /// Whether arrivals of other workers, or of a rate that is changed, can still come.
     fn can_receive(&self, now: Nanos) -> bool {
-        self.shared.is_some() && now < self.gate.closes()
+        (self.shared.is_some() || self.steered.is_some()) && now < self.gate.closes()
     }
 
     /// Reserves one of this worker's idle users, of which others can be reserved for arrivals of other workers.
@@ -243,6 +333,17 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
         let slot = self.idle.borrow_mut().pop_front();
         let slots = &mut *self.slots.borrow_mut();
         slot.map(|slot| slots[slot].assign(self.iteration(due, due))).is_some()
+    }
+
+    /// The next arrival's due time. If none is left and the rate can change, waits for a change until the gate closes.
+    async fn next_or_change<T: Timer>(&self, timer: &T) -> Option<Nanos> {
+        loop {
+            let (due, now) = (self.peek(), timer.now());
+            if due.is_some() || self.steered.is_none() || now >= self.gate.closes() {
+                return due;
+            }
+            timer.sleep_until(now.saturating_add(STEERED_PACE).min(self.gate.closes())).await;
+        }
     }
 
     /// Waits until a user is idle, which means that no arrival is overdue.
@@ -274,6 +375,7 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
 
     /// Number of arrivals due at `now` that wait for a user.
     pub fn backlog(&self, now: Nanos) -> u64 {
+        self.take_changes();
         let due = self.came_due.borrow_mut().by(now.min(self.gate.closes()));
         due.saturating_sub(self.taken.get())
     }
@@ -304,18 +406,22 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
 
 /// Assigns arrivals to idle users when they are due, until none is left. If arrivals must not wait, each that finds every
 /// user busy goes to `no_user`, which can make another.
-pub async fn pace<T: Timer, S: Iterator<Item = Nanos>>(
+pub async fn pace<T: Timer, S: Iterator<Item = Nanos> + Clone>(
     timer: T,
     dispatch: Rc<Dispatch<S>>,
     mut no_user: impl NoUser,
 ) {
     let drops = dispatch.rules.overflow == Overflow::Drop;
     let mut begun = false;
-    while let Some(due) = dispatch.peek() {
+    while let Some(due) = dispatch.next_or_change(&timer).await {
         if !drops {
             dispatch.any_user_idle().await;
         }
-        timer.sleep_until(due).await;
+        let wake = dispatch.look_again(due, timer.now());
+        timer.sleep_until(wake).await;
+        if wake < due {
+            continue;
+        }
         if drops && !std::mem::replace(&mut begun, true) {
             dispatch.all_joined().await;
         }
@@ -340,7 +446,7 @@ pub async fn pace<T: Timer, S: Iterator<Item = Nanos>>(
 
 /// Takes arrivals that other workers pass on, for as long as it is polled. Calls `give_up` for one that comes when all
 /// users have left.
-pub async fn receive<T: Timer, S: Iterator<Item = Nanos>>(
+pub async fn receive<T: Timer, S: Iterator<Item = Nanos> + Clone>(
     timer: T,
     dispatch: Rc<Dispatch<S>>,
     shared: Shared,
@@ -355,7 +461,7 @@ pub async fn receive<T: Timer, S: Iterator<Item = Nanos>>(
 }
 
 /// Makes a user at `start` and runs an iteration of it for every arrival that it gets.
-pub async fn run_user<T: Timer, U: User, S: Iterator<Item = Nanos>>(
+pub async fn run_user<T: Timer, U: User, S: Iterator<Item = Nanos> + Clone>(
     timer: T,
     start: Nanos,
     make: impl FnOnce() -> U,

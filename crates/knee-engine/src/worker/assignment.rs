@@ -38,6 +38,7 @@ pub struct Shared {
 impl Shared {
     /// What the workers of this plan share.
     pub fn new(plan: Plan, control: Control) -> Self {
+        control.steering().plan(&plan);
         let allocation = Allocation::of(&plan);
         let made = Arc::new(AtomicU32::new(allocation.made_first));
         let budget = |requests: Option<u64>| requests.map(|requests| Arc::new(AtomicU64::new(requests)));

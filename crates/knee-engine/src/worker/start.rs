@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use knee_core::allocation::Activation;
+use knee_core::amendment::Amendment;
 use knee_core::plan::{Executor, Scenario};
 use knee_core::schedule::{Arrivals, Curve, Schedule};
 use knee_core::share::{Owned, Stripe};
@@ -18,7 +19,7 @@ use knee_core::unit::Nanos;
 use super::active::{ActiveTasks, CountedUser, TaskGuard};
 use super::assignment::{Assignment, UserId};
 use crate::executor::budget::Budget;
-use crate::executor::open::{Dispatch, Shared};
+use crate::executor::open::{Dispatch, Shared, Steered};
 use crate::executor::pool::Pool;
 use crate::executor::{Gate, User, closed, open};
 use crate::timer::Timer;
@@ -130,7 +131,8 @@ impl<T: Timer, U: User + 'static, F: Fn(UserId) -> U + 'static> ScenarioStarter<
         let pool = self.assignment.shared.pools[place].clone();
         let shared = pool.map(|pool| Shared { pool, worker: self.assignment.index as usize });
         let vus: Vec<u32> = self.activations(place).map(|one| one.vu).collect();
-        let dispatch = Dispatch::new(schedule, vus.len(), running.gate.clone(), rules, shared.clone());
+        let changes = (shared.clone(), self.steered(place));
+        let dispatch = Dispatch::new(schedule, vus.len(), running.gate.clone(), rules, changes);
         let start = scenario.terms.start;
         for (slot, vu) in vus.into_iter().enumerate() {
             let user = self.counted(place, vu, running);
@@ -197,16 +199,54 @@ impl<T: Timer, U: User + 'static, F: Fn(UserId) -> U + 'static> ScenarioStarter<
     /// This worker's arrivals of an open scenario: every n-th, where n is the number of workers that
     /// have a user for them.
     fn arrivals(&self, place: usize, rate: &Curve, arrivals: Arrivals) -> WorkerArrivals {
-        let shared = &self.assignment.shared;
-        let scenario = &shared.plan.scenarios[place];
+        let scenario = &self.assignment.shared.plan.scenarios[place];
         let end = scenario.ends().map_or(Nanos::MAX, |ends| ends.since(scenario.terms.start));
-        let manned = shared.allocation.manned(place, shared.plan.workers);
-        let own = manned.iter().position(|worker| *worker == self.assignment.index);
-        let count = scenario.stop.requests().unwrap_or(u64::MAX);
-        let count = if own.is_some() { count } else { 0 };
+        let own = OwnArrivals::of(self.assignment, place);
+        let count = if own.has_user { scenario.stop.requests().unwrap_or(u64::MAX) } else { 0 };
         let whole = Schedule::new(rate.clone(), arrivals, end, count).starting(scenario.terms.start);
-        let turns = scenario.part.as_ref().map(|part| part.turns.clone());
-        Stripe::of(turns, whole).skip(own.unwrap_or_default()).step_by(manned.len())
+        own.take(whole)
+    }
+
+    /// What changes this worker's arrivals, if the run can be steered.
+    fn steered(&self, place: usize) -> Option<Steered<WorkerArrivals>> {
+        let shared = &self.assignment.shared;
+        let steering = shared.control.steering().clone();
+        let scenario = &shared.plan.scenarios[place];
+        let Executor::Open { arrivals, .. } = scenario.executor else { return None };
+        let end = scenario.ends().filter(|_| steering.most().is_some())?;
+        let own = OwnArrivals::of(self.assignment, place);
+        let amended = move |number: usize, amendment: &Amendment| {
+            // A worker without a user for the arrivals of a scenario has none of them.
+            let end = if own.has_user { end } else { amendment.at };
+            own.take(amendment.arrivals(number, arrivals, end))
+        };
+        Some(Steered::new(steering, Box::new(amended)))
+    }
+}
+
+/// Which arrivals of a scenario one worker has.
+struct OwnArrivals {
+    /// Those that this machine has of the whole.
+    turns: Option<Stripe>,
+    /// Whether the worker has a user for them.
+    has_user: bool,
+    /// Its place among the workers that have.
+    place: usize,
+    /// How many workers have.
+    of: usize,
+}
+
+impl OwnArrivals {
+    fn of(assignment: &Assignment, place: usize) -> Self {
+        let shared = &assignment.shared;
+        let manned = shared.allocation.manned(place, shared.plan.workers);
+        let own = manned.iter().position(|worker| *worker == assignment.index);
+        let turns = shared.plan.scenarios[place].part.as_ref().map(|part| part.turns.clone());
+        Self { turns, has_user: own.is_some(), place: own.unwrap_or_default(), of: manned.len() }
+    }
+
+    fn take(&self, whole: Schedule) -> WorkerArrivals {
+        Stripe::of(self.turns.clone(), whole).skip(self.place).step_by(self.of)
     }
 }
 

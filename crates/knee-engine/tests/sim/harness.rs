@@ -13,6 +13,7 @@ use knee_engine::control::Control;
 use knee_engine::executor::{Iteration, User};
 use knee_engine::http::network::Network;
 use knee_engine::recorder::{Counts, Finish, Marks, Recorder, Share};
+use knee_engine::steering::Ceiling;
 use knee_engine::timer::Timer;
 use knee_engine::worker::{Assignment, IntervalReport, Shared, Spawn, UserId, conduct};
 
@@ -56,6 +57,8 @@ pub fn closed(users: u32, stop: Stop) -> Plan {
 pub enum StopSignal {
     Stop(Nanos),
     Abort(Nanos),
+    /// Changes of the rate: when they are asked for, the rate, and how long the line to it takes.
+    Steer(Vec<(Nanos, f64, Nanos)>),
 }
 
 /// The results of a run.
@@ -125,6 +128,9 @@ pub fn run_users<U: User + 'static, M: Fn(UserId) -> U + 'static, B: Future<Outp
     worker: impl Fn(&SimTimer, &Rc<RefCell<Recorder>>) -> (M, Option<Rc<Network>>, B),
 ) -> (Outcomes, Vec<Vec<IntervalReport>>) {
     let control = Control::new();
+    if matches!(signal, Some(StopSignal::Steer(_))) {
+        control.steering().allow(Ceiling::Rate(f64::MAX));
+    }
     let log = Rc::new(Log::default());
     let shares: Rc<RefCell<Vec<Vec<IntervalReport>>>> = Rc::default();
     let left = Rc::new(Cell::new(plan.workers));
@@ -169,6 +175,12 @@ pub fn run_users<U: User + 'static, M: Fn(UserId) -> U + 'static, B: Future<Outp
                 StopSignal::Abort(at) => {
                     timer.sleep_until(at).await;
                     control.abort();
+                }
+                StopSignal::Steer(changes) => {
+                    for (at, to, over) in changes {
+                        timer.sleep_until(at).await;
+                        control.steering().steer_at(timer.now(), to, over).expect("a change of this plan");
+                    }
                 }
             }
         });

@@ -21,5 +21,6 @@ mod laws;
 mod network;
 mod open;
 mod records;
+mod steering;
 mod stopping;
 mod terms;

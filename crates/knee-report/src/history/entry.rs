@@ -69,7 +69,7 @@ impl Entry {
             kind: "run".to_owned(),
             at: run.head.started,
             title: run.head.title.clone(),
-            load: load(&run.head.plan),
+            load: load(&run.head.plan) + if run.amendments.is_empty() { "" } else { ", steered" },
             machine: machine(&run.head.machine),
             answer: answer::pieces(&view, None).join(", "),
             validity: Some(validity),
@@ -151,6 +151,10 @@ fn likeness(run: &Run) -> u64 {
         }
         None => write!(text, "\nNone"),
     };
+    if !run.amendments.is_empty() {
+        let changes = serde_json::to_string(&run.amendments).unwrap_or_default();
+        let _ = write!(text, "\n{changes}");
+    }
     if let Some(streams) = head.http2_streams {
         let _ = write!(text, "\nHTTP/2, {streams}");
     }

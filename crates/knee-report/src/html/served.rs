@@ -6,6 +6,7 @@
 use maud::{DOCTYPE, Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use super::start::START;
 use super::{raw, words};
 use crate::history::{Entry, moment};
 
@@ -94,17 +95,19 @@ pub fn notice(says: &str, hint: &str) -> String {
     with_way_back(&(page.into_string() + "\n"))
 }
 
-/// A page that leads on to `/` by itself, so that a token in the address does not stay there.
-pub fn arrival() -> String {
+/// A page that leads on to `/` by itself, so that a token in the address does not stay there; with the token that
+/// controls, to the page that starts loads.
+pub fn arrival(control: Option<&str>) -> String {
+    let place = control.map_or_else(|| "/".to_owned(), |control| format!("{START}?control={control}"));
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="refresh" content="0; url=/";
+                meta http-equiv="refresh" content=(format!("0; url={place}"));
                 title { "knee" }
             }
-            body { main { p { a href="/" { "Everything saved" } } } }
+            body { main { p { a href=(place) { "Continue" } } } }
         }
     };
     page.into_string() + "\n"

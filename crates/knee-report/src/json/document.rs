@@ -18,6 +18,7 @@ mod warning;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use knee_core::amendment::Amendment;
 use knee_core::outcome::{Blame, Outcome};
 use knee_core::plan::Plan;
 use knee_core::record::{Build, Ending, Fleet, Machine, SegmentOf};
@@ -42,6 +43,23 @@ use warning::Warning;
 /// The layout's version. Members can be added without a new one; it rises when a member is
 /// removed or changes its meaning.
 pub const VERSION: u32 = 1;
+
+/// A change of the planned rate.
+#[derive(Debug, Serialize)]
+#[expect(clippy::struct_field_names, reason = "members of a document are named after their units")]
+struct Change {
+    at_s: f64,
+    from_per_s: f64,
+    over_s: f64,
+    to_per_s: f64,
+}
+
+impl Change {
+    fn of(amendment: &Amendment) -> Self {
+        let (at_s, over_s) = (amendment.at.as_secs_f64(), amendment.over.as_secs_f64());
+        Self { at_s, from_per_s: amendment.from, over_s, to_per_s: amendment.to }
+    }
+}
 
 /// The whole document.
 #[derive(Debug, Serialize)]
@@ -82,6 +100,9 @@ pub struct Document<'v> {
     build: &'v Build,
     machine: &'v Machine,
     plan: &'v Plan,
+    /// Changes of the planned rate during the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changes_of_rate: Vec<Change>,
     #[serde(skip_serializing_if = "Option::is_none")]
     segment: Option<&'v SegmentOf>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -142,6 +163,7 @@ impl<'v> Document<'v> {
             build: &view.head.build,
             machine: &view.head.machine,
             plan: &view.head.plan,
+            changes_of_rate: view.amendments.iter().map(Change::of).collect(),
             segment: view.head.segment.as_ref(),
             fleet: view.head.fleet.as_ref(),
             parts: view.contributions.iter().map(Part::of).collect(),

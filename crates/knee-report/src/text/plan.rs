@@ -2,6 +2,7 @@
 //!
 //! Does not list every stage of a curve that has many.
 
+use knee_core::amendment::Amendment;
 use knee_core::plan::{Executor, Plan, Scenario, Stop};
 use knee_core::record::{Head, SegmentOf};
 use knee_core::schedule::{Arrivals, Curve};
@@ -10,10 +11,12 @@ use crate::{clean, number};
 
 /// Most levels of a curve that are written out.
 const LEVELS_MAX: usize = 4;
+/// Most changes of the rate that are written out.
+const CHANGES_MAX: usize = 4;
 
 /// The plan in pieces: `closed`, `50 connections`, `10.0 s`, `2 workers`. If this machine does a part of the load, the
-/// plan is that of the whole, so the part is named too.
-pub fn pieces(head: &Head) -> Vec<String> {
+/// plan is that of the whole, so the part is named too. `amendments`: how the rate was changed during the run.
+pub fn pieces(head: &Head, amendments: &[Amendment]) -> Vec<String> {
     let plan = &head.plan;
     let mut pieces = match plan.scenarios.as_slice() {
         [scenario] => one(scenario, head.http2_streams),
@@ -27,7 +30,24 @@ pub fn pieces(head: &Head) -> Vec<String> {
         1 => "1 worker".to_owned(),
         workers => format!("{workers} workers"),
     });
+    pieces.extend(steered(amendments));
     pieces
+}
+
+/// How the rate was changed: `steered by hand to 200/s from 5.0 s on`, `then to 50/s from 9.0 s on`.
+fn steered(amendments: &[Amendment]) -> Vec<String> {
+    let one = |amendment: &Amendment| {
+        let within = if amendment.over.0 > 0 { format!(" within {}", amendment.over) } else { String::new() };
+        format!("to {}/s from {} on{within}", level(amendment.to), amendment.at)
+    };
+    let words = std::iter::once("steered by hand").chain(std::iter::repeat("then"));
+    let first = amendments.iter().take(CHANGES_MAX);
+    let mut changes: Vec<String> =
+        words.zip(first).map(|(word, change)| format!("{word} {}", one(change))).collect();
+    if amendments.len() > CHANGES_MAX {
+        changes.push(format!("then {} more times", amendments.len() - CHANGES_MAX));
+    }
+    changes
 }
 
 /// The part of the load that this machine did: `part 0:1/4 of this load`. `None` if it did all of it.
@@ -94,9 +114,12 @@ fn levels(curve: &Curve) -> String {
     levels.dedup();
     let more = levels.len() > LEVELS_MAX;
     levels.truncate(LEVELS_MAX);
-    let text = |level: &f64| number::fixed(*level, usize::from(level.fract() != 0.0));
-    let joined = levels.iter().map(text).collect::<Vec<_>>().join(" to ");
+    let joined = levels.iter().copied().map(level).collect::<Vec<_>>().join(" to ");
     if more { format!("{joined} …") } else { joined }
+}
+
+fn level(level: f64) -> String {
+    number::fixed(level, usize::from(level.fract() != 0.0))
 }
 
 fn plural(number: &str, word: &str) -> String {

@@ -1,6 +1,11 @@
 //! The JSON document against its schema, and its figures against the run.
 
-use knee_report::{View, json};
+use knee_core::amendment::Amendment;
+use knee_core::unit::Nanos;
+use knee_report::history::Entry;
+use knee_report::text::Style;
+use knee_report::{View, html, json, text};
+use knee_study::record_pair::RecordPair;
 use serde_json::{Value, json};
 
 use super::fixture;
@@ -44,6 +49,34 @@ fn every_document_is_as_the_schema_says_and_the_schema_names_every_member() {
             .collect();
         assert!(errors.is_empty(), "{name}: {errors:#?}");
     }
+}
+
+#[test]
+fn every_report_of_a_steered_run_says_so() {
+    let mut run = fixture::healthy_open();
+    let change =
+        |at, to| Amendment { at: Nanos::from_secs(at), from: 12_000.0, over: Nanos::from_secs(at / 4), to };
+    run.amendments = vec![change(3, 0.5), change(8, 900.0)];
+    let document = document(&run);
+    assert!(jsonschema::draft202012::new(&strict(schema())).unwrap().is_valid(&document));
+    let first = json!({ "at_s": 3.0, "from_per_s": 12_000.0, "over_s": 0.0, "to_per_s": 0.5 });
+    assert_eq!(
+        (&document["changes_of_rate"][0], document["changes_of_rate"].as_array().unwrap().len()),
+        (&first, 2)
+    );
+    let view = View::of(&run);
+    let style = Style { width: 200, ..Style::default() };
+    let text = text::render(&view, &style);
+    let words = "steered by hand to 0.5/s from 3.00 s on, then to 900/s from 8.00 s on within 2.00 s";
+    assert!(text.contains(words), "{text}");
+    assert!(html::run(&view, None, &style).contains("steered by hand to 0.5/s from 3.00 s on"));
+
+    let as_planned = fixture::healthy_open();
+    let entry = |run| Entry::of_run("a", "a", run);
+    assert_ne!(entry(&run).likeness, entry(&as_planned).likeness, "trends do not mix them");
+    assert!(entry(&run).load.ends_with(", steered"), "{}", entry(&run).load);
+    let pair = RecordPair::of((&as_planned, "a.knee"), (&run, "b.knee"), None);
+    assert_eq!(pair.obstacles, ["B was steered by hand: its load changed during the run"]);
 }
 
 #[test]
@@ -140,7 +173,7 @@ fn who_stood_all_through_is_measured_and_changes_no_rate() {
         (&json!(10.0), &json!(10.0))
     );
     assert_eq!(document["response_time_ms"]["max"], json!(10_800.0));
-    let text = knee_report::text::render(&View::of(&run), &knee_report::text::Style::default());
+    let text = text::render(&View::of(&run), &Style::default());
     let words: Vec<&str> = text.split_whitespace().collect();
     let line = "Warm-up 1.00 s, 10 requests, not in these figures, 2 more that span the measurement are";
     assert!(words.join(" ").contains(line), "{text}");

@@ -1,4 +1,4 @@
-//! The flag of the live page, which every command has that sends load.
+//! The flags of the live page, which every command has that sends load.
 //!
 //! As typed; `settings::web` says what it means.
 
@@ -18,4 +18,12 @@ pub struct WebFlags {
         default_missing_value = ""
     )]
     pub address: Option<String>,
+
+    /// Print a second URL for `--web`: who opens it can stop the load, and change a planned rate up to its peak
+    #[arg(long = "web-control", requires = "web")]
+    pub control: bool,
+
+    /// The highest rate that can be asked for on that page, instead of the peak of the plan
+    #[arg(long, value_name = "RATE", requires = "control")]
+    pub steer_max: Option<String>,
 }

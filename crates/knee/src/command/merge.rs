@@ -124,6 +124,10 @@ fn of_merge(paths: &[PathBuf], error: &MergeError) -> Problem {
             format!("{} is not the record of a part of a load", name(place)),
             "run each part with `--execution-segment`, as in `knee URL --execution-segment 0:1/2`",
         ),
+        MergeError::Steered { place } => (
+            format!("{} was steered by hand, so the parts are none of one plan", name(place)),
+            "run the parts again without changing their rate",
+        ),
         MergeError::Share { place, error } => {
             (format!("{}: {error}", name(place)), "give the record as knee wrote it")
         }

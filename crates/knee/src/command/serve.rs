@@ -1,6 +1,7 @@
 //! `knee serve`: everything saved, in a browser: the list, the trends, each result, two runs beside each other.
 //!
-//! Changes nothing. Does not admit requests ([`crate::web`] does) and does not lay pages out (`knee_report` does).
+//! Changes nothing, unless it was started with `--control`: then the owner of a second token can start a load at a time,
+//! which is a `knee` of its own. Does not admit requests ([`crate::web`] does) and does not lay pages out (`knee_report` does).
 
 use std::io;
 use std::net::TcpStream;
@@ -9,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use knee_report::history::{self, Entry, History};
 use knee_report::html;
 use knee_report::html::served::{COMPARISON, RESULTS, RUN, SEARCH, arrival, notice, with_way_back};
+use knee_report::html::start::{CONFIRMED, START};
 use knee_study::record_pair::RecordPair;
 use url::form_urlencoded;
 
@@ -23,7 +25,11 @@ use crate::signals;
 use crate::stderr::say;
 use crate::store::Store;
 use crate::web::answer::{HTML, JSON};
-use crate::web::{Answer, Pass, Policy, Refusal, Request, Server, Site, WRITE_TIME};
+use crate::web::{Answer, Pass, Policy, Refusal, Request, Server, Site, Terms};
+
+mod start;
+
+use start::Starts;
 
 /// Runs the command, until it is interrupted.
 ///
@@ -35,14 +41,19 @@ pub fn serve(args: &ServeArgs, narrate: fn(&str)) -> Result<Exit, Problem> {
     let store = Store::of_process().ok_or_else(|| {
         Problem::new("no folder for saved runs: neither KNEE_HOME nor HOME is set", "set HOME or KNEE_HOME")
     })?;
+    let starts = args.control.then(|| Starts::of(&args.folder)).transpose()?;
+    let terms = Terms { control: args.control, ..Terms::READING };
     // What is new is read before the first page is asked for.
     let found = Catalog::of(&store, narrate)?.entries.len();
     let server =
-        Server::start(address, Library { store, list: Mutex::new(()) }, WRITE_TIME).map_err(|error| {
+        Server::start(address, Library { store, list: Mutex::new(()), starts }, terms).map_err(|error| {
             let what = format!("the pages cannot be served on {address}: {}", reason(&error));
             Problem::new(what, "give another address, or leave `--listen` out for a free port")
         })?;
     narrate(&format!("page: {}", server.url()));
+    if let Some(control) = server.control() {
+        narrate(&format!("page that can start loads: {}&{control}", server.url()));
+    }
     narrate(&format!("{found} saved; serving until interrupted"));
     if !address.ip().is_loopback() {
         narrate("warning: the pages are not encrypted; an SSH tunnel to a loopback address is");
@@ -50,6 +61,9 @@ pub fn serve(args: &ServeArgs, narrate: fn(&str)) -> Result<Exit, Problem> {
     signals::wait().map_err(|error| {
         Problem::new(format!("signals cannot be waited for: {}", reason(&error)), "start it again")
     })?;
+    if let Some(starts) = &server.site().starts {
+        starts.end(narrate);
+    }
     Ok(Exit::Ok)
 }
 
@@ -59,23 +73,35 @@ struct Library {
     store: Store,
     /// Held while the list is read: reading it can write it anew.
     list: Mutex<()>,
+    /// What can be started; `None` if nothing can.
+    starts: Option<Starts>,
 }
 
 impl Site for Library {
     fn respond(&self, request: &Request, pass: &Pass, stream: &TcpStream) -> io::Result<()> {
-        let answer = self.answer(request).unwrap_or_else(|problem| {
+        let answered = match &self.starts {
+            Some(starts) if request.is_form() => starts.form(request),
+            Some(starts) if request.path == START => Ok(starts.page(pass.control_of(request))),
+            _ => self.answer(request, pass),
+        };
+        let answer = answered.unwrap_or_else(|problem| {
             let page = notice(&problem.what, &problem.hint);
-            Answer::ok(HTML, page).with_status("404 Not Found").under(Policy::Document)
+            let status = if request.is_form() { "409 Conflict" } else { "404 Not Found" };
+            Answer::ok(HTML, page).with_status(status).under(Policy::Document)
         });
         let answer = if request.path == "/" { answer.with(&pass.cookie()) } else { answer };
         answer.write(stream, request.is_head)
     }
+
+    fn takes_forms(&self, path: &str) -> bool {
+        self.starts.is_some() && [START, CONFIRMED].contains(&path)
+    }
 }
 
 impl Library {
-    fn answer(&self, request: &Request) -> Result<Answer, Problem> {
+    fn answer(&self, request: &Request, pass: &Pass) -> Result<Answer, Problem> {
         let page = match request.path.as_str() {
-            "/" if request.parameter("token").is_some() => arrival(),
+            "/" if request.parameter("token").is_some() => arrival(pass.control_of(request)),
             "/" => html::served_history(&self.history(&search_of(request))?, &search_of(request)),
             "/history.json" => {
                 return Ok(Answer::ok(JSON, history::json(&self.history(&search_of(request))?)));
@@ -182,7 +208,7 @@ mod tests {
         for name in ["a", "b"] {
             fs::write(store.folder().join(format!("{name}.knee")), RECORD).unwrap();
         }
-        (home, Library { store, list: Mutex::new(()) })
+        (home, Library { store, list: Mutex::new(()), starts: None })
     }
 
     /// What a browser gets for an admitted request.

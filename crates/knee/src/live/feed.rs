@@ -11,6 +11,7 @@ use knee_core::event::Event;
 use knee_core::record::Run;
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
+use knee_engine::steering::Steering;
 
 use super::fold::{Conclusion, Fold};
 
@@ -23,15 +24,23 @@ struct Shared {
     clock: MonotonicClock,
     fold: Mutex<Fold>,
     changed: Condvar,
-    /// The run in progress, until it is noted that it is watched.
-    control: Mutex<Option<Control>>,
+    /// The latest run.
+    run: Mutex<Attached>,
+}
+
+/// What a browser can do to a run, and what the run's record says of browsers.
+#[derive(Debug, Default)]
+struct Attached {
+    control: Option<Control>,
+    /// Whether its record says that it was watched.
+    is_mentioned: bool,
 }
 
 impl Default for Feed {
     fn default() -> Self {
         let clock = MonotonicClock::start();
-        let (fold, control) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Shared { clock, fold, changed: Condvar::new(), control }))
+        let (fold, run) = (Mutex::default(), Mutex::default());
+        Self(Arc::new(Shared { clock, fold, changed: Condvar::new(), run }))
     }
 }
 
@@ -59,18 +68,32 @@ impl Feed {
 
     /// A run begins: its record says if it is watched.
     pub fn attach(&self, control: Control) {
-        *self.control() = Some(control);
+        *self.run() = Attached { control: Some(control), is_mentioned: false };
+    }
+
+    /// What a browser did to the run in progress, for its record.
+    pub fn mention(&self, what: &str) {
+        if let Some(control) = &self.run().control {
+            control.note(what);
+        }
+    }
+
+    /// What changes the rate of the latest run; `None` before the first one.
+    pub fn steering(&self) -> Option<Steering> {
+        self.run().control.as_ref().map(|control| control.steering().clone())
     }
 
     /// Notes in the record of the run, once, that a browser watched it: browsers use CPU time.
     pub fn mention_watcher(&self) {
-        if let Some(control) = self.control().take() {
+        let run = &mut *self.run();
+        if let Some(control) = run.control.as_ref().filter(|_| !run.is_mentioned) {
             control.note("a browser watched the live page");
+            run.is_mentioned = true;
         }
     }
 
-    fn control(&self) -> MutexGuard<'_, Option<Control>> {
-        self.0.control.lock().unwrap_or_else(PoisonError::into_inner)
+    fn run(&self) -> MutexGuard<'_, Attached> {
+        self.0.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A line of progress.

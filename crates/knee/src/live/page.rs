@@ -6,6 +6,10 @@
 use std::net::SocketAddr;
 use std::sync::OnceLock;
 
+use knee_engine::steering::Ceiling;
+
+use knee_engine::control::Control;
+
 use super::feed::Feed;
 use super::fold::Conclusion;
 use super::web::Server;
@@ -13,13 +17,14 @@ use crate::stderr::say;
 
 static PAGE: OnceLock<Server> = OnceLock::new();
 
-/// Opens the page of this process, and returns its URL, which contains the token. A second page is not opened.
+/// Opens the page of this process, and returns its URL, which contains the token. A second page is not opened. `control`:
+/// up to what a second token can raise a planned rate; `None` for a page that only reads.
 ///
 /// # Errors
 ///
 /// When the address cannot be served.
-pub fn open(listen: SocketAddr, command: &'static str) -> std::io::Result<String> {
-    let server = Server::start(listen, command, Feed::default())?;
+pub fn open(listen: SocketAddr, command: &'static str, control: Option<Ceiling>) -> std::io::Result<String> {
+    let server = Server::start(listen, command, Feed::default(), control)?;
     Ok(PAGE.get_or_init(|| server).url())
 }
 
@@ -31,6 +36,18 @@ pub fn feed() -> Option<Feed> {
 /// The URL of the page; `None` without one.
 pub fn url() -> Option<String> {
     PAGE.get().map(Server::url)
+}
+
+/// What the URL of the page appends for those who can stop and steer; `None` if it only reads.
+pub fn control() -> Option<String> {
+    PAGE.get().and_then(Server::control)
+}
+
+/// A run begins: its record says if it is watched, and the page can steer it if that was asked for.
+pub fn attach(control: &Control) {
+    if let Some(page) = PAGE.get() {
+        page.attach(control);
+    }
 }
 
 /// Writes a line to stderr, and to the page if there is one.

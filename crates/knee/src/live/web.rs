@@ -1,17 +1,24 @@
 //! The live page: what a browser gets of a load in progress.
 //!
 //! Nothing here can slow the engine, which does not wait for the feed. Does not fold events and does not decide what the
-//! page shows; [`crate::web`] admits requests.
+//! page shows; [`crate::web`] admits requests, `orders` carries out what a page asks for.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use serde_json::Value;
+
+use knee_engine::control::Control;
+use knee_engine::steering::Ceiling;
+
 use super::feed::Feed;
-use crate::web::{Answer, Pass, Refusal, Request, Site, WRITE_TIME};
+use crate::web::{Answer, Pass, Refusal, Request, Site, Terms};
 
 mod files;
+
+mod orders;
 
 mod state;
 
@@ -21,6 +28,8 @@ mod stream;
 const CLOSE_TIME: Duration = Duration::from_secs(1);
 /// Most watchers at a time.
 const WATCHERS_MAX: usize = 16;
+/// Commands with one run.
+const STEERED: [&str; 2] = ["run", "demo"];
 /// Bytes that the system keeps for a watcher that does not read.
 const SEND_BUFFER: usize = 64 * 1_024;
 
@@ -34,6 +43,8 @@ struct LivePage {
     feed: Feed,
     /// The command whose load is shown.
     command: &'static str,
+    /// Up to what a planned rate can be raised, if anything can be controlled.
+    ceiling: Option<Ceiling>,
     watchers: Mutex<usize>,
     one_left: Condvar,
 }
@@ -44,18 +55,39 @@ impl Server {
     /// # Errors
     ///
     /// When the address is taken or not of this machine.
-    pub fn start(listen: SocketAddr, command: &'static str, feed: Feed) -> io::Result<Self> {
-        Self::start_with(listen, command, feed, WRITE_TIME)
+    pub fn start(
+        listen: SocketAddr,
+        command: &'static str,
+        feed: Feed,
+        control: Option<Ceiling>,
+    ) -> io::Result<Self> {
+        let terms = Terms { control: control.is_some(), ..Terms::READING };
+        Self::start_with(listen, (command, control), feed, terms)
     }
 
     fn start_with(
         listen: SocketAddr,
-        command: &'static str,
+        (command, ceiling): (&'static str, Option<Ceiling>),
         feed: Feed,
-        write_time: Duration,
+        terms: Terms,
     ) -> io::Result<Self> {
-        let page = LivePage { feed, command, watchers: Mutex::default(), one_left: Condvar::new() };
-        crate::web::Server::start(listen, page, write_time).map(Self)
+        let (watchers, one_left) = (Mutex::default(), Condvar::new());
+        let page = LivePage { feed, command, ceiling, watchers, one_left };
+        crate::web::Server::start(listen, page, terms).map(Self)
+    }
+
+    /// A run begins. Only the rate of a single run can be changed: what is compared with others stays as planned.
+    pub fn attach(&self, control: &Control) {
+        let page = self.0.site();
+        if let Some(ceiling) = page.ceiling.filter(|_| STEERED.contains(&page.command)) {
+            control.steering().allow(ceiling);
+        }
+        page.feed.attach(control.clone());
+    }
+
+    /// What a URL of the owner appends to control something.
+    pub fn control(&self) -> Option<String> {
+        self.0.control()
     }
 
     /// What is shown.
@@ -80,10 +112,17 @@ impl Server {
 
 impl Site for LivePage {
     fn respond(&self, request: &Request, pass: &Pass, stream: &TcpStream) -> io::Result<()> {
+        if request.is_form() {
+            return orders::carry_out(request, &self.feed).write(stream, false);
+        }
         if request.path == "/api/events" && !request.is_head {
             return self.watch(stream);
         }
         files::answer(request, pass, || self.state()).write(stream, request.is_head)
+    }
+
+    fn takes_forms(&self, path: &str) -> bool {
+        orders::PATHS.contains(&path)
     }
 }
 
@@ -94,7 +133,10 @@ impl LivePage {
     }
 
     fn state(&self) -> String {
-        state::of(&self.feed.read(), self.command, 0, self.feed.now()).to_string()
+        let steering = self.feed.steering();
+        let mut state = state::of(&self.feed.read(), self.command, 0, self.feed.now());
+        state["steering"] = steering.map_or(Value::Null, |steering| state::steering(&steering));
+        state.to_string()
     }
 
     fn watch(&self, stream: &TcpStream) -> io::Result<()> {

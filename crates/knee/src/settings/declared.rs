@@ -35,6 +35,7 @@ pub fn load(
         requests,
         names,
         allowed_hosts: Vec::new(),
+        ceiling: None,
         observe: Vec::new(),
         output: Output { progress: Progress::None, ..output::output(&OutputFlags::default(), surroundings)? },
         notes: Vec::new(),

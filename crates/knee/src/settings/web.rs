@@ -4,6 +4,11 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use knee_core::plan::{Executor, Plan};
+use knee_core::schedule::Curve;
+use knee_engine::steering::Ceiling;
+
+use super::number;
 use crate::args::WebFlags;
 use crate::problem::Problem;
 
@@ -14,6 +19,29 @@ use crate::problem::Problem;
 /// When the address cannot be read.
 pub fn address(flags: &WebFlags) -> Result<Option<SocketAddr>, Problem> {
     flags.address.as_deref().map(|text| listen("--web", text)).transpose()
+}
+
+/// Up to what a page can raise a planned rate; `None` if it controls nothing.
+///
+/// # Errors
+///
+/// When the rate cannot be read.
+pub fn ceiling(flags: &WebFlags) -> Result<Option<Ceiling>, Problem> {
+    let most = flags.steer_max.as_deref().map(|text| number::rate("--steer-max", text)).transpose()?;
+    Ok(flags.control.then(|| most.map_or(Ceiling::Planned, Ceiling::Rate)))
+}
+
+/// The plan with the highest rate that a page can ask for, which must be allowed like any other.
+pub fn at_most(plan: &Plan, ceiling: Option<Ceiling>) -> Plan {
+    let mut plan = plan.clone();
+    if let Some(Ceiling::Rate(most)) = ceiling {
+        for scenario in &mut plan.scenarios {
+            if let Executor::Open { rate, .. } = &mut scenario.executor {
+                *rate = Curve::constant(most.max(rate.peak()));
+            }
+        }
+    }
+    plan
 }
 
 /// The address that `flag` gives. Without one it is a free port of 127.0.0.1.
@@ -48,7 +76,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Option<SocketAddr>, Problem> {
-        address(&WebFlags { address: Some(text.to_owned()) })
+        address(&WebFlags { address: Some(text.to_owned()), ..WebFlags::default() })
     }
 
     #[test]

@@ -14,12 +14,13 @@ use super::token::Token;
 /// Wrong tokens per second before all further ones are refused alike.
 const GUESSES_MAX: u32 = 20;
 
-/// Checks host, origin and method, in this order. `local` is this end of the connection.
+/// Checks host, origin and method, in this order. `local` is this end of the connection. `takes_forms`: whether the site
+/// takes a form at this path.
 ///
 /// # Errors
 ///
 /// The first rule that the request breaks.
-pub fn check(request: &Request, local: SocketAddr) -> Result<(), Refusal> {
+pub fn check(request: &Request, local: SocketAddr, takes_forms: bool) -> Result<(), Refusal> {
     let mut hosts = request.headers("host");
     let (Some(host), None) = (hosts.next(), hosts.next()) else { return Err(Refusal::Host) };
     if !is_here(host, local) {
@@ -32,7 +33,11 @@ pub fn check(request: &Request, local: SocketAddr) -> Result<(), Refusal> {
     if !is_of_this_site(request) {
         return Err(Refusal::Origin);
     }
-    if matches!(request.method.as_str(), "GET" | "HEAD") { Ok(()) } else { Err(Refusal::Method) }
+    match request.method.as_str() {
+        "GET" | "HEAD" => Ok(()),
+        "POST" if takes_forms && request.is_form() => Ok(()),
+        _ => Err(Refusal::Method),
+    }
 }
 
 /// Whether a `Host` header is a loopback name or address, or the address of this end, with its port.
@@ -56,7 +61,11 @@ fn is_of_this_site(request: &Request) -> bool {
     match request.header("sec-fetch-site") {
         None | Some("same-origin" | "none") => true,
         // A link in a chat or a mail leads to the page, but no other site can embed or read it.
-        Some(_) => request.path == "/" && request.header("sec-fetch-dest") == Some("document"),
+        Some(_) => {
+            request.path == "/"
+                && request.method != "POST"
+                && request.header("sec-fetch-dest") == Some("document")
+        }
     }
 }
 
@@ -86,14 +95,14 @@ pub struct Guesses {
 }
 
 impl Guesses {
-    /// Counts a wrong token at `now`.
-    pub fn refuse(&mut self, now: Nanos) -> Refusal {
+    /// Counts a wrong token at `now`: `refusal`, or that there were too many.
+    pub fn refuse(&mut self, refusal: Refusal, now: Nanos) -> Refusal {
         let second = now.0 / 1_000_000_000;
         if second != self.second {
             *self = Self { second, count: 0 };
         }
         self.count = self.count.saturating_add(1);
-        if self.count > GUESSES_MAX { Refusal::Guessing } else { Refusal::Token }
+        if self.count > GUESSES_MAX { Refusal::Guessing } else { refusal }
     }
 }
 
@@ -105,7 +114,7 @@ mod tests {
     const LOCAL: &str = "127.0.0.1:4711";
 
     fn checked(head: &str) -> Result<(), Refusal> {
-        check(&of(head).unwrap().unwrap(), LOCAL.parse().unwrap())
+        check(&of(head).unwrap().unwrap(), LOCAL.parse().unwrap(), false)
     }
 
     #[test]
@@ -181,6 +190,27 @@ mod tests {
     }
 
     #[test]
+    fn a_form_is_taken_where_the_site_takes_one_and_only_from_itself() {
+        let form = "Content-Type: application/x-www-form-urlencoded\nContent-Length: 3";
+        let sent = |more: &str, takes: bool| {
+            let head = format!("POST /api/run/stop HTTP/1.1\nHost: {LOCAL}\n{form}\n{more}");
+            check(&of(&head).unwrap().unwrap(), LOCAL.parse().unwrap(), takes)
+        };
+        assert_eq!(sent("Origin: http://127.0.0.1:4711", true), Ok(()));
+        assert_eq!(sent("Accept: */*", false), Err(Refusal::Method));
+        for other in ["Origin: null", "Origin: http://evil.test", "Sec-Fetch-Site: cross-site"] {
+            assert_eq!(sent(other, true), Err(Refusal::Origin), "{other}");
+        }
+        let to_the_page = format!(
+            "POST / HTTP/1.1\nHost: {LOCAL}\n{form}\nSec-Fetch-Site: cross-site\nSec-Fetch-Dest: document"
+        );
+        assert_eq!(
+            check(&of(&to_the_page).unwrap().unwrap(), LOCAL.parse().unwrap(), true),
+            Err(Refusal::Origin)
+        );
+    }
+
+    #[test]
     fn the_token_is_taken_from_the_cookie_from_a_header_and_from_the_url_of_the_page_alone() {
         let token = Token::new().unwrap();
         let text = token.text();
@@ -216,7 +246,7 @@ mod tests {
     fn guessing_is_limited_per_second() {
         let mut guesses = Guesses::default();
         let mut refusals = |second: u64| -> Vec<Refusal> {
-            (0..=GUESSES_MAX).map(|_| guesses.refuse(Nanos::from_secs(second))).collect()
+            (0..=GUESSES_MAX).map(|_| guesses.refuse(Refusal::Token, Nanos::from_secs(second))).collect()
         };
         for second in [1, 2] {
             let refusals = refusals(second);

@@ -17,9 +17,15 @@ pub enum Refusal {
     /// It is too long, or has too many headers.
     #[error("the request is too large")]
     TooLarge,
-    /// It has a body, which nothing here takes.
-    #[error("a request to the page has no body")]
+    /// It has a body that nothing here takes.
+    #[error("a request to the page has no body, unless it is one of its own forms")]
     Body,
+    /// Its body is too long.
+    #[error("the form is too large")]
+    LongBody,
+    /// It wants to control something without the token for that.
+    #[error("open the URL with `control` that knee printed: only that one controls anything")]
+    Control,
     /// Its `Host` names another machine: another site's name can lead here.
     #[error("the page is not served under this host name")]
     Host,
@@ -46,12 +52,14 @@ pub enum Refusal {
 impl Refusal {
     /// All of them.
     #[cfg(test)]
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Closed,
         Self::Malformed,
         Self::Late,
         Self::TooLarge,
         Self::Body,
+        Self::LongBody,
+        Self::Control,
         Self::Host,
         Self::Origin,
         Self::Method,
@@ -66,10 +74,11 @@ impl Refusal {
         match self {
             Self::Closed | Self::Malformed | Self::Body => "400 Bad Request",
             Self::Host => "421 Misdirected Request",
-            Self::Origin | Self::Token => "403 Forbidden",
+            Self::Origin | Self::Token | Self::Control => "403 Forbidden",
             Self::Path => "404 Not Found",
             Self::Method => "405 Method Not Allowed",
             Self::Late => "408 Request Timeout",
+            Self::LongBody => "413 Content Too Large",
             Self::Guessing => "429 Too Many Requests",
             Self::TooLarge => "431 Request Header Fields Too Large",
             Self::Full => "503 Service Unavailable",

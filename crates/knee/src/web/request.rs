@@ -1,12 +1,14 @@
 //! Reads one request of a browser, with limits of size and time.
 //!
-//! Requests are hostile input. A request has no body here. Does not decide whether it is answered.
+//! Requests are hostile input. The only body is that of a form, which is read after the request was admitted. Does not
+//! decide whether it is answered.
 
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::time::Duration;
 
 use knee_core::clock::MonotonicClock;
+use url::form_urlencoded;
 
 use super::refusal::Refusal;
 
@@ -14,8 +16,12 @@ use super::refusal::Refusal;
 const HEAD_MAX: usize = 8 * 1_024;
 /// Most headers.
 const HEADERS_MAX: usize = 64;
+/// Longest form.
+const FORM_MAX: usize = 16 * 1_024;
+/// How browsers name the type of a form.
+const FORM: &str = "application/x-www-form-urlencoded";
 
-/// A request without its body.
+/// A request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// As sent.
@@ -28,6 +34,10 @@ pub struct Request {
     pub query: String,
     /// Names in lower case.
     headers: Vec<(String, String)>,
+    /// What arrived of the body: with the head, and then the rest of it.
+    body: Vec<u8>,
+    /// How long the body is.
+    length: usize,
 }
 
 impl Request {
@@ -41,6 +51,19 @@ impl Request {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    /// Whether it is a form that a page sends.
+    pub fn is_form(&self) -> bool {
+        let kind = self.header("content-type").and_then(|kind| kind.split(';').next());
+        self.method == "POST" && kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case(FORM))
+    }
+
+    /// The first value of a field of the form; `None` if there is no such field.
+    pub fn field(&self, name: &str) -> Option<String> {
+        form_urlencoded::parse(&self.body)
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.into_owned())
+    }
+
     /// The value of a parameter in the target.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         let pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
@@ -48,32 +71,58 @@ impl Request {
     }
 }
 
-/// The request that `stream` sends within `limit`.
+/// The head of the request that `stream` sends within `limit`, with what came of its body along with it.
 ///
 /// # Errors
 ///
-/// When it is no request, too large, too late or has a body, or can be read in two ways.
-pub fn read(mut stream: &TcpStream, limit: Duration) -> Result<Request, Refusal> {
-    let clock = MonotonicClock::start();
-    let (mut bytes, mut piece) = (Vec::new(), [0; 1_024]);
+/// When it is no request, too large or too late, has a body that is no form, or can be read in two ways.
+pub fn read(stream: &TcpStream, limit: Duration) -> Result<Request, Refusal> {
+    let (clock, mut bytes) = (MonotonicClock::start(), Vec::new());
     loop {
-        let left = limit.saturating_sub(Duration::from_nanos(clock.now().0));
-        if left.is_zero() {
-            return Err(Refusal::Late);
-        }
-        stream.set_read_timeout(Some(left)).map_err(|_| Refusal::Closed)?;
-        match stream.read(&mut piece) {
-            Ok(0) => return Err(Refusal::Closed),
-            Ok(length) => bytes.extend_from_slice(&piece[..length]),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                return Err(Refusal::Late);
-            }
-            Err(_) => return Err(Refusal::Closed),
-        }
+        read_some(stream, limit, clock, &mut bytes)?;
         if let Some(request) = parse(&bytes)? {
             return Ok(request);
         }
+    }
+}
+
+/// Reads what is missing of the form that `request` brings, within `limit`.
+///
+/// # Errors
+///
+/// When it does not arrive, or more arrives than was announced.
+pub fn read_form(request: &mut Request, stream: &TcpStream, limit: Duration) -> Result<(), Refusal> {
+    let clock = MonotonicClock::start();
+    while request.body.len() < request.length {
+        read_some(stream, limit, clock, &mut request.body)?;
+    }
+    if request.body.len() > request.length { Err(Refusal::Malformed) } else { Ok(()) }
+}
+
+/// Appends what can be read until `limit` has passed on `clock`.
+fn read_some(
+    mut stream: &TcpStream,
+    limit: Duration,
+    clock: MonotonicClock,
+    bytes: &mut Vec<u8>,
+) -> Result<(), Refusal> {
+    let mut piece = [0; 1_024];
+    let left = limit.saturating_sub(Duration::from_nanos(clock.now().0));
+    if left.is_zero() {
+        return Err(Refusal::Late);
+    }
+    stream.set_read_timeout(Some(left)).map_err(|_| Refusal::Closed)?;
+    match stream.read(&mut piece) {
+        Ok(0) => Err(Refusal::Closed),
+        Ok(length) => {
+            bytes.extend_from_slice(&piece[..length]);
+            Ok(())
+        }
+        Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+            Err(Refusal::Late)
+        }
+        Err(_) => Err(Refusal::Closed),
     }
 }
 
@@ -82,12 +131,16 @@ fn parse(bytes: &[u8]) -> Result<Option<Request>, Refusal> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut parsed = httparse::Request::new(&mut headers);
     let status = match parsed.parse(bytes) {
-        _ if bytes.len() > HEAD_MAX => return Err(Refusal::TooLarge),
+        Ok(httparse::Status::Complete(length)) if length > HEAD_MAX => return Err(Refusal::TooLarge),
+        Ok(httparse::Status::Partial) if bytes.len() > HEAD_MAX => return Err(Refusal::TooLarge),
         Err(httparse::Error::TooManyHeaders) => return Err(Refusal::TooLarge),
         Err(_) => return Err(Refusal::Malformed),
         Ok(status) => status,
     };
-    let head = if let httparse::Status::Complete(length) = status { &bytes[..length] } else { bytes };
+    let (head, body) = match status {
+        httparse::Status::Complete(length) => bytes.split_at(length),
+        httparse::Status::Partial => (bytes, &[][..]),
+    };
     if has_bare_line_feed(head) {
         return Err(Refusal::Malformed);
     }
@@ -104,8 +157,11 @@ fn parse(bytes: &[u8]) -> Result<Option<Request>, Refusal> {
         .collect::<Result<Vec<_>, Refusal>>()?;
     let method = parsed.method.unwrap_or_default().to_owned();
     let (path, query) = (path.to_owned(), query.to_owned());
-    let request = Request { is_head: method == "HEAD", method, path, query, headers };
-    check_body(&request)?;
+    let mut request =
+        Request { is_head: method == "HEAD", method, path, query, headers, ..Request::default() };
+    request.length = body_length(&request)?;
+    // What follows a request without a body is not looked at: a connection carries one request.
+    request.body = if request.length > 0 { body.to_vec() } else { Vec::new() };
     Ok(Some(request))
 }
 
@@ -114,18 +170,28 @@ fn has_bare_line_feed(head: &[u8]) -> bool {
     head.iter().enumerate().any(|(at, c)| *c == b'\n' && (at == 0 || head[at - 1] != b'\r'))
 }
 
-/// That there is no body, and that no proxy in between can have found one.
-fn check_body(request: &Request) -> Result<(), Refusal> {
+/// How long the body is, so that no proxy in between can have found another length. Only a form has one.
+fn body_length(request: &Request) -> Result<usize, Refusal> {
     let mut lengths = request.headers("content-length");
     let (length, another) = (lengths.next(), lengths.next());
     let is_number = |length: &str| !length.is_empty() && length.bytes().all(|c| c.is_ascii_digit());
     let is_encoded = request.header("transfer-encoding").is_some();
     match length {
         Some(length) if another.is_some() || is_encoded || !is_number(length) => Err(Refusal::Malformed),
-        Some(length) if length != "0" => Err(Refusal::Body),
-        None if is_encoded => Err(Refusal::Body),
-        _ => Ok(()),
+        Some(length) if request.is_form() => {
+            length.parse().ok().filter(|length| *length <= FORM_MAX).ok_or(Refusal::LongBody)
+        }
+        Some("0") => Ok(0),
+        None if !is_encoded => Ok(0),
+        _ => Err(Refusal::Body),
     }
+}
+
+/// A form as a test sends it.
+#[cfg(test)]
+pub fn form(path: &str, body: &str) -> Request {
+    let request = Request { method: "POST".to_owned(), path: path.to_owned(), ..Request::default() };
+    Request { body: body.as_bytes().to_vec(), length: body.len(), ..request }
 }
 
 /// A request as a test writes it.
@@ -165,6 +231,24 @@ mod tests {
         let long = "a".repeat(HEAD_MAX);
         assert_eq!(of(&format!("GET /{long} HTTP/1.1\nHost: a")), Err(Refusal::TooLarge));
         assert_eq!(parse(format!("GET /{long}").as_bytes()), Err(Refusal::TooLarge));
+    }
+
+    #[test]
+    fn a_form_has_fields_and_a_limit() {
+        let head = |length: usize| {
+            format!("POST /a HTTP/1.1\nHost: a\nContent-Type: {FORM};charset=UTF-8\nContent-Length: {length}")
+        };
+        let request = of(&head(5)).unwrap().unwrap();
+        assert!(request.is_form() && request.length == 5);
+        assert_eq!(of(&head(FORM_MAX + 1)), Err(Refusal::LongBody));
+        let sent = form("/a", "rate=1+000&url=http%3A%2F%2Fa%2F&rate=2");
+        assert_eq!(sent.field("rate").as_deref(), Some("1 000"));
+        assert_eq!(sent.field("url").as_deref(), Some("http://a/"));
+        assert_eq!(sent.field("other"), None);
+        for kind in ["text/plain", "application/json", "multipart/form-data; boundary=x"] {
+            let head = format!("POST /a HTTP/1.1\nHost: a\nContent-Type: {kind}\nContent-Length: 5");
+            assert_eq!(of(&head), Err(Refusal::Body), "{kind}");
+        }
     }
 
     #[test]

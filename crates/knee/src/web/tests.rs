@@ -27,7 +27,7 @@ impl Site for Sentence {
 fn server() -> (Server<Sentence>, SyncSender<()>) {
     let (say, heard) = sync_channel(1);
     let site = Sentence(Mutex::new(heard));
-    (Server::start("127.0.0.1:0".parse().unwrap(), site, WRITE_TIME).unwrap(), say)
+    (Server::start("127.0.0.1:0".parse().unwrap(), site, Terms::READING).unwrap(), say)
 }
 
 /// The whole answer to what is sent.

@@ -20,6 +20,7 @@ mod audit;
 mod bad_input;
 mod big_record;
 mod compare;
+mod control;
 mod cut_off;
 mod demo;
 mod doctor;

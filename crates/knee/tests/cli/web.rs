@@ -47,7 +47,16 @@ impl Page {
         format!("GET {target} HTTP/1.1\r\nhost: {address}\r\ncookie: knee-{port}={token}\r\n{more}\r\n")
     }
 
-    fn state(&self) -> Value {
+    /// A form as a browser sends it, with the token that shows.
+    pub fn form(&self, target: &str, fields: &str) -> String {
+        let more = format!(
+            "content-type: application/x-www-form-urlencoded\r\ncontent-length: {}\r\n",
+            fields.len()
+        );
+        self.request(target, &more).replacen("GET", "POST", 1) + fields
+    }
+
+    pub fn state(&self) -> Value {
         let answer = self.answer(&self.request("/api/state", ""));
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
@@ -82,7 +91,7 @@ impl Page {
 }
 
 /// Starts `knee` with a page and waits until a second of its run is over.
-fn started(home: &Home, line: &str, url: &str) -> (Running, Page) {
+pub fn started(home: &Home, line: &str, url: &str) -> (Running, Page) {
     let mut running = home.knee(line).arg(url).start();
     let page = Page::of(&running.wait_for("page: http://"));
     while page.state()["run"]["moments"]["rows"].as_array().is_none_or(Vec::is_empty) {

@@ -2,6 +2,7 @@
 
 use super::super::run::{Reading, read};
 use super::*;
+use crate::amendment::Amendment;
 use crate::plan::Plan;
 use crate::record::run::RunBuilder;
 use crate::record::{Build, Ending, Head, Machine};
@@ -28,6 +29,13 @@ fn a_run_that_is_written_as_one_interval_is_read_as_the_same_run() {
         assert!(reading.damage.is_none() && reading.notes.is_empty());
         assert_eq!(reading.run, run);
     }
+}
+
+#[test]
+fn a_steered_run_stays_steered() {
+    let mut run = read(RECORDS[0]).unwrap().run;
+    run.amendments.push(Amendment { at: Nanos::from_secs(1), from: 5.0, over: Nanos::ZERO, to: 7.0 });
+    assert_eq!(again(&run).run, run);
 }
 
 #[test]

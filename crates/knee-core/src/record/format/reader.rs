@@ -15,6 +15,7 @@ use super::stored::StoredInterval;
 use super::unfit::Unfit;
 use super::window::Window;
 use super::{FRAME_BYTES_MAX, Frame, MAGIC, VERSION, kind};
+use crate::amendment::Amendment;
 use crate::record::Head;
 
 /// Largest zstd window that a payload can ask for, as log2 of bytes. Writers use 2 MiB at the most.
@@ -143,6 +144,7 @@ impl<R: Read> Reader<R> {
             match kind {
                 kind::INTERVAL => return self.read_interval().map(Some),
                 kind::SUMMED if self.version > 1 => return Ok(Some(Frame::Summed(self.content()?))),
+                kind::AMENDMENT if self.version > 1 => return self.read_amendment().map(Some),
                 kind::NOTE => return Ok(Some(Frame::Note(self.content()?))),
                 // They only add something: those of another layout are passed over like an unknown kind.
                 kind::OBSERVATIONS => {
@@ -183,6 +185,15 @@ impl<R: Read> Reader<R> {
                 kind => *self.skipped.entry(kind).or_default() += 1,
             }
         }
+    }
+
+    fn read_amendment(&mut self) -> Result<Frame, ReadError> {
+        let amendment: Amendment = self.content()?;
+        if !amendment.is_sound() {
+            let unfit = Unfit::content("a change of the plan with a rate that is none");
+            return Err(ReadError::of(unfit, self.frames.start(), DECODED_BYTES_MAX));
+        }
+        Ok(Frame::Amendment(amendment))
     }
 
     /// The content of a frame without which the record can be read; `None`, and counted, if it cannot be understood.

@@ -1,6 +1,7 @@
 //! What a reader of records can rely on, and what it must survive.
 
 use super::*;
+use crate::amendment::Amendment;
 use crate::histogram::Histogram;
 use crate::interval::Interval;
 use crate::observation::{Batch, Encoder, Figure, FigureUnit, SeriesKind, Source, SourceKind, SourceState};
@@ -312,7 +313,7 @@ fn kinds_of_a_later_program_that_only_add_something_are_skipped_and_counted() {
 
 #[test]
 fn kinds_of_a_later_program_that_change_what_others_mean_are_refused() {
-    for kind in [129, 200, 255] {
+    for kind in [130, 200, 255] {
         let (mut bytes, ends) = record();
         bytes.splice(ends[2]..ends[2], frame(kind, b"whatever it might mean"));
         let (frames, complete, error) = read(&bytes).unwrap();
@@ -325,6 +326,22 @@ fn kinds_of_a_later_program_that_change_what_others_mean_are_refused() {
         // Version 1 promised that any kind can be skipped.
         bytes[8] = 1;
         assert!(read(&bytes).unwrap().1);
+    }
+}
+
+#[test]
+fn a_change_of_the_plan_is_read_back_and_one_to_what_is_no_rate_is_an_error() {
+    let change = Amendment { at: Nanos::from_secs(1), from: 10.0, over: Nanos::from_secs(2), to: 0.5 };
+    let mut writer = Writer::new(Vec::new(), &head()).unwrap();
+    writer.amendment(&change).unwrap();
+    let bytes = writer.tail(&tail(0)).unwrap();
+    assert_eq!(read(&bytes).unwrap().0[0], Frame::Amendment(change));
+    for to in [f64::NAN, f64::INFINITY, -1.0] {
+        let mut writer = Writer::new(Vec::new(), &head()).unwrap();
+        writer.amendment(&Amendment { to, ..change }).unwrap();
+        let (frames, _, error) = read(&writer.tail(&tail(0)).unwrap()).unwrap();
+        assert_eq!(frames.len(), 1, "only the tail");
+        assert!(error.unwrap().to_string().contains("a rate that is none"), "{to}");
     }
 }
 

@@ -9,6 +9,7 @@ use serde::Serialize;
 use zstd::bulk::Compressor;
 
 use super::{FRAME_BYTES_MAX, MAGIC, Note, Summed, VERSION, kind};
+use crate::amendment::Amendment;
 use crate::interval::Interval;
 use crate::metric::Metrics;
 use crate::observation::Batch;
@@ -95,6 +96,14 @@ impl<W: Write> Writer<W> {
     /// Those of the sink.
     pub fn contribution(&mut self, contribution: &Contribution) -> io::Result<()> {
         self.write(&[], kind::CONTRIBUTION, contribution)
+    }
+
+    /// Appends a change of the plan.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn amendment(&mut self, amendment: &Amendment) -> io::Result<()> {
+        self.write(&[], kind::AMENDMENT, amendment)
     }
 
     /// Appends when a part began.

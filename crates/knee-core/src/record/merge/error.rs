@@ -36,6 +36,12 @@ pub enum MergeError {
         /// Which one.
         place: Place,
     },
+    /// The rate of one was changed during its run: together they are no plan.
+    #[error("{place} was steered by hand, and the others were not in the same way")]
+    Steered {
+        /// Which one.
+        place: Place,
+    },
     /// What one says of its part cannot be understood.
     #[error("{place} has a part that is none: {error}")]
     Share {

@@ -157,6 +157,7 @@ impl<R: io::Read> Part<R> {
                 Ok(Some(Frame::Metrics(metrics))) => self.metrics.merge_after(&metrics),
                 Ok(Some(Frame::Lateness(lateness))) => self.builder.began(lateness),
                 Ok(Some(Frame::Tail(tail))) => self.tail = Some(*tail),
+                Ok(Some(Frame::Amendment(_))) => return Err(MergeError::Steered { place }),
                 // Only in records that are none of a part.
                 Ok(Some(Frame::Summed(_) | Frame::Contribution(_))) => {
                     return Err(MergeError::NotAPart { place });

@@ -1,6 +1,7 @@
 //! What a merged record says, and what it refuses.
 
 use super::*;
+use crate::amendment::Amendment;
 use crate::outcome::Outcome;
 use crate::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use crate::record::run::read;
@@ -86,6 +87,17 @@ fn merged(records: &[Vec<u8>]) -> Result<Merged<Vec<u8>>, MergeError> {
 
 fn codes(run: &Run) -> Vec<&str> {
     run.validity.warnings.iter().map(|warning| warning.code.as_str()).collect()
+}
+
+#[test]
+fn a_part_that_was_steered_is_refused() {
+    let mut parts = four();
+    let mut writer = Writer::new(Vec::new(), &head(SEGMENTS[2])).unwrap();
+    let amendment = Amendment { at: SECOND, from: 400.0, over: Nanos::ZERO, to: 1.0 };
+    writer.amendment(&amendment).unwrap();
+    parts[2] = writer.into_sink();
+    let error = merged(&parts).unwrap_err();
+    assert!(matches!(error, MergeError::Steered { place: Place(2) }), "{error}");
 }
 
 #[test]

@@ -74,6 +74,7 @@ pub fn read_within(source: impl Read, bytes: usize) -> Result<Reading, ReadError
                 builder.count(&metrics);
                 builder.fit_into(bytes).map_err(|unfit| ReadError::of(unfit, offset, bytes))?;
             }
+            Ok(Some(Frame::Amendment(amendment))) => builder.amend(amendment),
             Ok(Some(Frame::Lateness(lateness))) => builder.began(lateness),
             Ok(Some(Frame::Contribution(contribution))) => {
                 builder.count_texts(reader.content_bytes());

@@ -73,6 +73,7 @@ impl RunBuilder {
             metrics: self.metrics,
             contributions: self.contributions,
             late: self.late,
+            amendments: self.amendments,
         }
     }
 }

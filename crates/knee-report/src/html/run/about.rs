@@ -34,7 +34,7 @@ pub(super) fn section(view: &View) -> Markup {
     html! {
         dl.facts {
             (fact("Target", &head.title))
-            (fact("Load", &plan::pieces(head).join(", ")))
+            (fact("Load", &plan::pieces(head, &view.amendments).join(", ")))
             @if scenarios.len() > 1 { (fact("Scenarios", &scenarios.join(", "))) }
             (fact("Started", &day(head.started)))
             (fact("Program", &program(&head.build)))

@@ -27,7 +27,7 @@ pub(super) fn front(view: &View, columns: &Columns, style: &Style) -> Front {
     Front {
         kind: "Load test",
         subject: view.head.title.clone(),
-        terms: plan::pieces(&view.head),
+        terms: plan::pieces(&view.head, &view.amendments),
         answer: sentences(view, style.unit),
         points: crossed(view),
         limits: findings::first(&view.findings),

@@ -11,8 +11,11 @@ const FAILURES_MAX = 10;
 /** The headline is read aloud at most this often. */
 const SPOKEN_MS = 5_000;
 
-// The token stays in the cookie, not in the address.
-if (location.search) history.replaceState(null, "", location.pathname);
+// The tokens stay in the cookie and in this tab, not in the address.
+const given = new URLSearchParams(location.hash.slice(1)).get("control");
+if (given) sessionStorage.setItem("control", given);
+if (location.search || location.hash) history.replaceState(null, "", location.pathname);
+const control = sessionStorage.getItem("control");
 
 let rows = [];
 let last = null;
@@ -122,6 +125,7 @@ function show(state) {
   write("command", `knee ${state.command}`);
   showLines(state);
   showConclusion(state);
+  showControl(state);
   const { run } = state;
   if (!run) {
     write("clock", "");
@@ -130,7 +134,9 @@ function show(state) {
   takeMoments(run.moments);
   document.title = `${run.title} · knee`;
   write("title", run.title);
-  write("terms", `${run.load}${run.number > 1 || isSeries(state) ? ` · run ${run.number} of this command` : ""}`);
+  const change = state.steering?.changes.at(-1);
+  const steered = change ? ` · steered to ${rate(change.to_per_s)} from ${clock(change.at_s)} on` : "";
+  write("terms", `${run.load}${steered}${run.number > 1 || isSeries(state) ? ` · run ${run.number} of this command` : ""}`);
   showAnswer(run);
   showValidity(run.validity);
   showEndpoints(run);
@@ -159,6 +165,32 @@ function showConclusion(state) {
   $("report").href = URL.createObjectURL(new Blob([report], { type: "text/html" }));
   $("report").hidden = false;
 }
+
+/** What the owner of the second token can do. */
+function showControl({ over, steering }) {
+  $("control").hidden = control === null || over;
+  $("steer").hidden = !steering;
+  if (!steering) return;
+  $("wanted").max = steering.most_per_s;
+  write("most", `at most ${rate(steering.most_per_s)}`);
+}
+
+async function order(path, fields) {
+  write("said", "asking");
+  try {
+    const answer = await fetch(path, { method: "POST", body: new URLSearchParams({ control, ...fields }) });
+    const isJson = answer.headers.get("content-type") === "application/json";
+    write("said", isJson ? (await answer.json()).says : (await answer.text()).trim());
+  } catch {
+    write("said", "the command cannot be reached");
+  }
+}
+
+$("stop").addEventListener("click", () => order("/api/run/stop", {}));
+$("control").addEventListener("submit", (event) => {
+  event.preventDefault();
+  order("/api/run/steer", { rate: $("wanted").value, over_s: $("over").value });
+});
 
 const isSeries = (state) => !["run", "demo"].includes(state.command);
 

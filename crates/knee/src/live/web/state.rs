@@ -3,12 +3,14 @@
 //! Pure. Shows figures that the fold has, and calculates none but shares and rates of them. Names come from outside:
 //! they are text for the page, and what acts on the text around it is written out.
 
+use knee_core::amendment::Amendment;
 use knee_core::estimate::Distribution;
 use knee_core::outcome::Outcome;
 use knee_core::record::Head;
 use knee_core::tally::EndpointTally;
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
+use knee_engine::steering::Steering;
 use knee_report::number;
 use knee_report::view::reading::Reading;
 use knee_report::view::time_summary::TimeSummary;
@@ -58,6 +60,22 @@ pub fn of(fold: &Fold, command: &str, first: usize, now: Nanos) -> Value {
         "lines": lines,
         "warnings": warnings,
         "run": fold.head.as_ref().map(|head| run(fold, head, first, now)),
+    })
+}
+
+/// What can be steered, and what was; `null` for a load that cannot be.
+pub fn steering(steering: &Steering) -> Value {
+    let Some(most) = steering.most() else { return Value::Null };
+    let changes: Vec<Value> = steering.amendments().iter().map(change).collect();
+    json!({ "most_per_s": most, "changes": changes })
+}
+
+fn change(amendment: &Amendment) -> Value {
+    json!({
+        "at_s": amendment.at.as_secs_f64(),
+        "from_per_s": amendment.from,
+        "over_s": amendment.over.as_secs_f64(),
+        "to_per_s": amendment.to,
     })
 }
 

@@ -7,6 +7,8 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use knee_core::unit::Nanos;
+use knee_engine::steering::Steering;
+use serde_json::Value;
 
 use super::state;
 use crate::live::feed::Feed;
@@ -38,7 +40,7 @@ struct Place {
 
 impl Place {
     /// The next piece for a watcher at this place, who is then at its end.
-    fn piece(&mut self, fold: &Fold, command: &str, now: Nanos) -> String {
+    fn piece(&mut self, fold: &Fold, command: &str, now: Nanos, steering: Option<&Steering>) -> String {
         if self.sequence == Some(fold.sequence) {
             return ": nothing new\n\n".to_owned();
         }
@@ -57,6 +59,7 @@ impl Place {
             (false, false) => "snapshot",
         };
         let mut state = state::of(fold, command, first, now);
+        state["steering"] = steering.map_or(Value::Null, state::steering);
         if let Some(page) = fold
             .conclusion
             .as_ref()
@@ -80,9 +83,10 @@ pub fn send(mut out: impl Write, feed: &Feed, command: &str) -> io::Result<()> {
     let mut place = Place::default();
     loop {
         feed.mention_watcher();
+        let steering = feed.steering();
         let (piece, over) = {
             let fold = feed.wait(place.sequence, SILENCE);
-            (place.piece(&fold, command, feed.now()), fold.over)
+            (place.piece(&fold, command, feed.now(), steering.as_ref()), fold.over)
         };
         out.write_all(piece.as_bytes())?;
         if over {
@@ -97,7 +101,7 @@ mod tests {
     use knee_core::event::Event;
     use knee_core::interval::Interval;
     use knee_core::validity::Validity;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::live::fold::Conclusion;
@@ -120,13 +124,13 @@ mod tests {
         for event in synthetic::events(7) {
             fold.handle(&event, Nanos::ZERO);
         }
-        let piece = place.piece(&fold, "run", Nanos::from_secs(7));
+        let piece = place.piece(&fold, "run", Nanos::from_secs(7), None);
         assert!(piece.starts_with("event: snapshot\n"), "{piece}");
         assert_eq!(rows(&piece), (0, 7));
-        assert_eq!(place.piece(&fold, "run", Nanos::from_secs(7)), ": nothing new\n\n");
+        assert_eq!(place.piece(&fold, "run", Nanos::from_secs(7), None), ": nothing new\n\n");
         fold.handle(&Event::Interval(synthetic::interval(7).into()), Nanos::from_secs(8));
         fold.handle(&Event::Interval(synthetic::interval(8).into()), Nanos::from_secs(9));
-        let piece = place.piece(&fold, "run", Nanos::from_secs(9));
+        let piece = place.piece(&fold, "run", Nanos::from_secs(9), None);
         assert!(piece.starts_with("event: moment\n"), "{piece}");
         assert_eq!(rows(&piece), (7, 2));
     }
@@ -141,11 +145,11 @@ mod tests {
             Event::Interval(Interval { from, to, ..Interval::default() }.into())
         };
         (0..MOMENTS_MAX as u64).for_each(|number| fold.handle(&second(number), Nanos::ZERO));
-        assert_eq!(rows(&place.piece(&fold, "run", Nanos::ZERO)), (0, MOMENTS_MAX));
+        assert_eq!(rows(&place.piece(&fold, "run", Nanos::ZERO, None)), (0, MOMENTS_MAX));
         fold.handle(&second(MOMENTS_MAX as u64), Nanos::ZERO);
-        assert_eq!(rows(&place.piece(&fold, "run", Nanos::ZERO)), (0, MOMENTS_MAX / 2 + 1));
+        assert_eq!(rows(&place.piece(&fold, "run", Nanos::ZERO, None)), (0, MOMENTS_MAX / 2 + 1));
         fold.handle(begin, Nanos::ZERO);
-        let piece = place.piece(&fold, "sweep", Nanos::ZERO);
+        let piece = place.piece(&fold, "sweep", Nanos::ZERO, None);
         assert!(piece.starts_with("event: snapshot\n") && rows(&piece) == (0, 0), "{piece}");
         assert_eq!(data(&piece)["run"]["number"], 2);
     }
@@ -156,11 +160,11 @@ mod tests {
         let mut fold = Fold::default();
         let (answer, page) = ("It can do 400/s".to_owned(), Some("<!doctype html>".to_owned()));
         fold.conclude(Conclusion { answer, validity: Some(Validity::Suspect), page });
-        let piece = data(&place.piece(&fold, "sweep", Nanos::ZERO));
+        let piece = data(&place.piece(&fold, "sweep", Nanos::ZERO, None));
         assert_eq!(piece["conclusion"]["answer"], "It can do 400/s");
         assert_eq!((&piece["conclusion"]["validity"], &piece["report"]), (&json!("suspect"), &Value::Null));
         fold.close();
-        assert_eq!(data(&place.piece(&fold, "sweep", Nanos::ZERO))["report"], "<!doctype html>");
+        assert_eq!(data(&place.piece(&fold, "sweep", Nanos::ZERO, None))["report"], "<!doctype html>");
     }
 
     #[test]

@@ -18,7 +18,8 @@ fn server(write_time: Duration) -> Server {
     for event in synthetic::events(3) {
         feed.take(&event);
     }
-    Server::start_with("127.0.0.1:0".parse().unwrap(), "run", feed, write_time).unwrap()
+    let terms = Terms { write_time, control: false };
+    Server::start_with("127.0.0.1:0".parse().unwrap(), ("run", None), feed, terms).unwrap()
 }
 
 fn ask(server: &Server, target: &str) -> TcpStream {
@@ -99,7 +100,7 @@ fn events_are_taken_while_a_watcher_has_stopped() {
 
 #[test]
 fn the_stream_and_its_refusal_are_protected_like_the_page() {
-    let server = server(WRITE_TIME);
+    let server = server(crate::web::WRITE_TIME);
     let read = |stream: TcpStream| {
         let lines = BufReader::new(stream).lines().map_while(Result::ok);
         let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
@@ -115,7 +116,7 @@ fn the_stream_and_its_refusal_are_protected_like_the_page() {
 
 #[test]
 fn there_is_room_for_sixteen_watchers_and_again_when_one_has_left() {
-    let server = server(WRITE_TIME);
+    let server = server(crate::web::WRITE_TIME);
     let mut watchers: Vec<TcpStream> = (0..WATCHERS_MAX).map(|_| ask(&server, "/api/events")).collect();
     wait_for(&server, WATCHERS_MAX);
     assert_eq!(first_line(ask(&server, "/api/events")), "HTTP/1.1 503 Service Unavailable");
@@ -134,7 +135,7 @@ fn there_is_room_for_sixteen_watchers_and_again_when_one_has_left() {
 
 #[test]
 fn closing_sends_the_end_to_every_watcher() {
-    let server = server(WRITE_TIME);
+    let server = server(crate::web::WRITE_TIME);
     let watcher = ask(&server, "/api/events");
     wait_for(&server, 1);
     server.close();

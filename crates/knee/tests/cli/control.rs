@@ -1,0 +1,286 @@
+//! What the owner of the second URL can do, and no other: stop a load, change its rate, start one.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::program::{Home, Running};
+use crate::server::Server;
+use crate::web::{Page, started};
+
+/// Longest that a test waits for what must happen.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Starts `knee` with a page that can be controlled. Returns the token for that too.
+fn controlled(home: &Home, line: &str, url: &str) -> (Running, Page, String) {
+    let mut running = home.knee(line).arg(url).start();
+    let line = running.wait_for("page that can");
+    let control = line.split("control=").nth(1).unwrap().to_owned();
+    let page = line.split_once(": ").unwrap().1.split(['#', '&']).next().unwrap().to_owned();
+    (running, Page::of(&format!("page: {page}")), control)
+}
+
+/// Waits until a second of the run is over.
+fn begun(page: &Page) {
+    wait_until("the run begins", || {
+        page.state()["run"]["moments"]["rows"].as_array().is_some_and(|rows| !rows.is_empty())
+    });
+}
+
+#[expect(clippy::disallowed_methods, reason = "a limit of this test")]
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !holds() {
+        assert!(since.elapsed() < LIMIT, "never: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn status(answer: &str) -> &str {
+    answer.split(' ').nth(1).unwrap_or_default()
+}
+
+fn body(answer: &str) -> Value {
+    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+}
+
+#[test]
+fn the_owner_of_the_second_url_changes_the_rate_and_stops_the_load() {
+    let (home, server) = (Home::new(), Server::start());
+    let line = "-q 20 -z 1h -c 4 --web --web-control --steer-max 100";
+    let (running, page, control) = controlled(&home, line, &server.url("/"));
+    begun(&page);
+    let steer = |rate: &str| {
+        let fields = format!("control={control}&rate={rate}&over_s=0");
+        body(&page.answer(&page.form("/api/run/steer", &fields)))
+    };
+    assert_eq!(
+        steer("101"),
+        json!({ "done": false, "says": "the most that was allowed is 100 requests per second" })
+    );
+    let changed = steer("80");
+    assert_eq!(changed["done"], true, "{changed}");
+    let change = page.state()["steering"]["changes"][0].clone();
+    assert_eq!((&change["from_per_s"], &change["to_per_s"]), (&json!(20.0), &json!(80.0)));
+    let at = change["at_s"].as_f64().unwrap();
+    wait_until("two seconds of the new rate", || {
+        page.state()["run"]["elapsed_s"].as_f64().unwrap() > at + 2.5
+    });
+    let stopped = body(&page.answer(&page.form("/api/run/stop", &format!("control={control}"))));
+    assert_eq!(stopped["done"], true);
+    let finished = running.finish();
+    let run = finished.ended_as_it_says(&home);
+    assert_eq!((&run["ending"], &run["changes_of_rate"]), (&json!("interrupted"), &json!([change])));
+    assert!(
+        run["notes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|note| note == "the rate was changed by hand once [steered]")
+    );
+    let columns = run["series"].as_array().unwrap();
+    let planned = |from: f64| {
+        let row = columns.iter().find(|row| (row["from_s"].as_f64().unwrap() - from).abs() < 0.2).unwrap();
+        row["planned"].as_u64().or_else(|| row["scheduled"].as_u64()).unwrap()
+    };
+    assert_eq!((planned(at - 1.0), planned(at + 1.0)), (20, 80), "{columns:?}");
+    assert!(finished.stdout.contains("steered by hand to 80/s from"), "{}", finished.stdout);
+    for path in home.files() {
+        let bytes = std::fs::read(path).unwrap();
+        assert!(
+            !bytes.windows(control.len()).any(|window| window == control.as_bytes()),
+            "the token is saved"
+        );
+    }
+}
+
+#[test]
+fn without_the_second_token_or_from_another_site_nothing_is_controlled() {
+    let (home, server) = (Home::new(), Server::start());
+    let (running, page, control) =
+        controlled(&home, "-q 20 -z 1h -c 4 --web --web-control", &server.url("/"));
+    begun(&page);
+    let right = format!("control={control}");
+    let form = |fields: &str| page.form("/api/run/stop", fields);
+    let with = |header: &str| form(&right).replacen("\r\n", &format!("\r\n{header}\r\n"), 1);
+    let viewer = format!("control={}", page.token);
+    let length =
+        |text: String| text.replace(&format!("content-length: {}", right.len()), "content-length: 20000");
+    for (request, expected) in [
+        (form(""), "403"),
+        (form("control="), "403"),
+        (form(&viewer), "403"),
+        (form(&right).replace(&format!("={}\r\n", page.token), "=0\r\n"), "403"),
+        (with("origin: http://evil.test"), "403"),
+        (with("origin: null"), "403"),
+        (with("sec-fetch-site: cross-site"), "403"),
+        (form(&right).replace(&format!("host: {}", page.address), "host: evil.test"), "421"),
+        (page.request(&format!("/api/run/stop?{right}"), ""), "404"),
+        (form(&right).replacen("POST", "PUT", 1), "400"),
+        (form(&right).replace("application/x-www-form-urlencoded", "text/plain"), "400"),
+        (form(&right).replace("application/x-www-form-urlencoded", "application/json"), "400"),
+        (page.form("/api/state", &right), "405"),
+        (page.form("/", &right), "405"),
+        (length(form(&right)), "413"),
+        (form(&right).replacen("content-length", "transfer-encoding: chunked\r\ncontent-length", 1), "400"),
+        (form(&format!("{right}\r\nGET / HTTP/1.1")), "403"),
+    ] {
+        let answer = page.answer(&request);
+        assert_eq!(status(&answer), expected, "{request}\n{answer}");
+    }
+    assert_eq!(page.state()["run"]["phase"], "loading");
+    let guesses: Vec<String> = (0..40).map(|_| page.answer(&form("control=0"))).collect();
+    assert!(guesses.iter().any(|answer| status(answer) == "429"), "guessing is limited");
+    running.send(Signal::INT);
+    running.finish();
+}
+
+#[test]
+fn a_page_that_was_opened_to_read_takes_no_form() {
+    let (home, server) = (Home::new(), Server::start());
+    let (running, page) = started(&home, "-q 20 -z 1h -c 4 --web", &server.url("/"));
+    for fields in ["control=", &format!("control={}", page.token)] {
+        for target in ["/api/run/stop", "/api/run/steer"] {
+            assert_eq!(status(&page.answer(&page.form(target, fields))), "405");
+        }
+    }
+    assert_eq!(page.state()["steering"], Value::Null);
+    running.send(Signal::INT);
+    running.finish();
+}
+
+#[test]
+fn what_compares_loads_is_stopped_and_never_steered() {
+    let (home, server) = (Home::new(), Server::start());
+    let line = "sweep --web --web-control --steer-max 1000 --rates 20,40 --step 30s";
+    let (running, page, control) = controlled(&home, line, &server.url("/"));
+    begun(&page);
+    let steered =
+        body(&page.answer(&page.form("/api/run/steer", &format!("control={control}&rate=1&over_s=0"))));
+    assert_eq!(steered, json!({ "done": false, "says": "the rate of this load cannot be changed" }));
+    page.answer(&page.form("/api/run/stop", &format!("control={control}")));
+    assert_eq!(running.finish().code, Some(105), "as after Ctrl-C");
+}
+
+#[test]
+fn a_ceiling_above_the_limit_for_public_hosts_is_refused_before_any_load() {
+    let home = Home::new();
+    // Reserved for documentation (RFC 5737): nothing is there, and nothing is sent.
+    let refused = home.knee("-q 5 -c 2 -z 1s --web --web-control --steer-max 100000 http://192.0.2.1/").run();
+    assert!(refused.stderr.contains("this load is above the limit for a public host"), "{}", refused.stderr);
+    home.knee("-q 5 --web --steer-max 10 http://127.0.0.1:1/")
+        .run()
+        .refused("`--web-control` is missing", "see `knee --help-all`");
+}
+
+/// `knee serve` that can start loads of a folder with one script.
+fn library(home: &Home, server: &Server) -> (Running, Page, String) {
+    let folder = home.path("scripts");
+    std::fs::create_dir_all(&folder).unwrap();
+    let text = format!(
+        "import http from 'k6/http'; export const options = {{ vus: 1, iterations: 5 }};
+         export default function () {{ http.get('{}'); }}",
+        server.url("/")
+    );
+    std::fs::write(folder.join("checkout.js"), text).unwrap();
+    controlled(home, "serve --control --folder", &folder.display().to_string())
+}
+
+/// The number of results in the list.
+fn results(page: &Page) -> usize {
+    page.answer(&page.request("/", "")).matches("href=\"/result/").count()
+}
+
+#[test]
+fn a_load_of_a_url_and_a_script_are_started_shown_and_saved_one_at_a_time() {
+    let (home, server) = (Home::new(), Server::start());
+    let (running, page, control) = library(&home, &server);
+    let forms = page.answer(&page.request(&format!("/start?control={control}"), ""));
+    assert!(forms.contains("checkout.js") && forms.contains("Nothing is running"), "{forms}");
+    let url: String = form_urlencoded(&server.url("/"));
+    let fields = format!("control={control}&kind=url&url={url}&rate=20&connections=2&duration=4s");
+    let shown = page.answer(&page.form("/start", &fields));
+    assert!(
+        shown.contains("Start this load?") && shown.contains("open, 20.0/s over 2 connections"),
+        "{shown}"
+    );
+    assert_eq!(server.count(), 0, "nothing is sent before it was confirmed");
+    let begun = page.answer(&page.form("/start/confirmed", &fields));
+    assert!(begun.contains("The load has started") && begun.contains("#control="), "{begun}");
+    let second = page.answer(&page.form("/start/confirmed", &fields));
+    assert_eq!(status(&second), "409");
+    assert!(second.contains("a load is running"), "{second}");
+    wait_until("the result is saved", || results(&page) == 1);
+    let script = form_urlencoded(
+        &home.path("scripts").canonicalize().unwrap().join("checkout.js").display().to_string(),
+    );
+    let fields = format!("control={control}&kind=script&script={script}");
+    wait_until("the script is started", || {
+        status(&page.answer(&page.form("/start/confirmed", &fields))) == "200"
+    });
+    wait_until("its result is saved", || results(&page) == 2);
+    running.send(Signal::INT);
+    assert_eq!(running.finish().code, Some(0));
+}
+
+#[test]
+fn what_was_not_offered_what_is_no_load_and_what_is_too_much_is_not_started() {
+    let (home, server) = (Home::new(), Server::start());
+    let secret = home.file("secret.js", "export default function () {}");
+    let (running, page, control) = library(&home, &server);
+    for (fields, says) in [
+        (format!("kind=script&script={}", secret.display()), "not among the scripts"),
+        ("kind=script&script=..%2Fsecret.js".to_owned(), "not among the scripts"),
+        ("kind=study&study=%2F".to_owned(), "not among the scripts"),
+        (
+            "kind=url&url=http%3A%2F%2F192.0.2.1%2F&rate=100000&duration=1s".to_owned(),
+            "the limit for a public host",
+        ),
+        (format!("kind=url&url={}&rate=NaN&duration=1s", form_urlencoded(&server.url("/"))), "is not a rate"),
+        (format!("kind=url&url={}&rate=-1&duration=1s", form_urlencoded(&server.url("/"))), "is not a rate"),
+        ("kind=url&url=file%3A%2F%2F%2Fetc%2Fpasswd&duration=1s".to_owned(), "no URL of a service"),
+        ("kind=url&url=--help&duration=1s".to_owned(), "no URL of a service"),
+    ] {
+        for target in ["/start", "/start/confirmed"] {
+            let answer = page.answer(&page.form(target, &format!("control={control}&{fields}")));
+            assert_eq!(status(&answer), "409", "{fields}: {answer}");
+            assert!(answer.contains(says), "{fields}: {answer}");
+        }
+    }
+    for (request, expected) in [
+        (page.request("/start", ""), "403"),
+        (page.request(&format!("/start?control={}", page.token), ""), "403"),
+        (page.form("/start/confirmed", "kind=url"), "403"),
+        (page.form("/start/confirmed", &format!("control={}&kind=url", page.token)), "403"),
+        (page.form("/history.json", &format!("control={control}")), "405"),
+    ] {
+        assert_eq!(status(&page.answer(&request)), expected, "{request}");
+    }
+    assert_eq!(server.count(), 0);
+    running.send(Signal::INT);
+    running.finish();
+}
+
+#[test]
+fn the_end_of_the_server_ends_the_load_that_it_started() {
+    let (home, server) = (Home::new(), Server::start());
+    let (running, page, control) = library(&home, &server);
+    let fields =
+        format!("control={control}&kind=url&url={}&rate=20&duration=1h", form_urlencoded(&server.url("/")));
+    assert_eq!(status(&page.answer(&page.form("/start/confirmed", &fields))), "200");
+    server.wait_for(5);
+    running.send(Signal::INT);
+    let finished = running.finish();
+    assert!(finished.stderr.contains("stopping the load in progress: http://"), "{}", finished.stderr);
+    let saved = home.knee("report last --output-format json").run();
+    let run: Value = serde_json::from_str(&saved.stdout).unwrap();
+    assert_eq!(run["ending"], "interrupted", "it ended as after Ctrl-C, with its result");
+}
+
+fn form_urlencoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric();
+    text.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
