@@ -175,7 +175,13 @@ async function saved(browser, path) {
   const bare = text.replace(/<script type="application\/[^>]*>[^]*?<\/script>/g, "");
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
   await page.goto(pathToFileURL(resolve(path)).href);
-  const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? null);
+  // The page is loaded before it is painted.
+  const paint = await page.evaluate(() => new Promise((done) => {
+    const observer = new PerformanceObserver((list) => {
+      for (const entry of list.getEntriesByName("first-contentful-paint")) done(entry.startTime);
+    });
+    observer.observe({ type: "paint", buffered: true });
+  }));
   await page.close();
   return { bytes: statSync(path).size, bytes_without_data: Buffer.byteLength(bare), first_paint_ms: paint };
 }

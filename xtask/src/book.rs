@@ -10,6 +10,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::folder::emptied;
 use crate::program;
 use crate::tidy::tree::Tree;
 
@@ -46,7 +47,7 @@ fn build(root: &Path, mdbook: &Path, knee: &Path) -> Result<()> {
     let tree = Tree::read(root)?;
     let reports = Reports::of(&tree);
     let layout = layout::lay_out(root, &tree, &reports, &source)?;
-    empty(&book)?;
+    emptied(&book)?;
     run_mdbook(mdbook, &source, &book)?;
     reports.make(root, &tree, knee, &target.join("book-labs"), &book)?;
     // mdBook copies the first page to here, where its links would lead nowhere.
@@ -62,14 +63,6 @@ fn build(root: &Path, mdbook: &Path, knee: &Path) -> Result<()> {
         first.display()
     );
     Ok(())
-}
-
-/// Removes what an earlier build left.
-fn empty(folder: &Path) -> Result<()> {
-    if folder.exists() {
-        fs::remove_dir_all(folder)?;
-    }
-    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))
 }
 
 fn run_mdbook(mdbook: &Path, source: &Path, book: &Path) -> Result<()> {

@@ -18,6 +18,7 @@ mod compat;
 mod defects;
 mod dist;
 mod fleet;
+mod folder;
 mod fuzz;
 mod markdown;
 mod observers;

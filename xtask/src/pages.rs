@@ -5,7 +5,6 @@
 //! and a picture of each is kept to be looked at. With `--measure` it measures instead. Needs node, npm and chromium, and the
 //! network once. Compares no pictures.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -49,14 +48,6 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
     let served = workshop.served(&options.names)?;
     let urls: Vec<String> = served.iter().map(|(name, url, _)| format!("{name}={url}")).collect();
     browser.check(&workshop.pages(), &urls)
-}
-
-/// A folder without anything in it.
-fn emptied(folder: &Path) -> Result<()> {
-    if folder.exists() {
-        fs::remove_dir_all(folder)?;
-    }
-    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))
 }
 
 /// Runs a command to its end; an error has what it said.

@@ -2,13 +2,19 @@
 //!
 //! Does not know what the values mean.
 
-use redis::aio::{ConnectionManager, MultiplexedConnection};
-use redis::{Client, Cmd, FromRedisValue, Pipeline};
+use std::time::Duration;
+
+use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnection};
+use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, Pipeline};
 
 use crate::refusal::Refusal;
 
 /// Keys per pipeline when many are written.
 const CHUNK: usize = 500;
+
+/// Longest wait for a connection and for an answer. The client's own limits are shorter than the pauses of a machine whose
+/// CPUs are full.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Redis.
 #[derive(Clone)]
@@ -24,7 +30,10 @@ impl Cache {
     /// Redis does not answer.
     pub async fn open(url: &str) -> Result<Self, Refusal> {
         let client = Client::open(url)?;
-        let shared = ConnectionManager::new(client.clone()).await?;
+        let config = ConnectionManagerConfig::new()
+            .set_connection_timeout(Some(PATIENCE))
+            .set_response_timeout(Some(PATIENCE));
+        let shared = ConnectionManager::new_with_config(client.clone(), config).await?;
         Ok(Self { client, shared })
     }
 
@@ -33,7 +42,10 @@ impl Cache {
     /// # Errors
     /// Redis does not answer.
     pub async fn connect(&self) -> Result<MultiplexedConnection, Refusal> {
-        Ok(self.client.get_multiplexed_async_connection().await?)
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(PATIENCE))
+            .set_response_timeout(Some(PATIENCE));
+        Ok(self.client.get_multiplexed_async_connection_with_config(&config).await?)
     }
 
     /// The shared connection, for scripts.

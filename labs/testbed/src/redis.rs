@@ -2,8 +2,9 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use redis::{FromRedisValue, RedisResult};
+use redis::{AsyncConnectionConfig, FromRedisValue, RedisResult};
 use tempfile::TempDir;
 
 use crate::{Running, free_port, wait};
@@ -51,7 +52,11 @@ impl Redis {
 
     async fn try_command<T: FromRedisValue>(&self, words: &[&str]) -> RedisResult<T> {
         let client = redis::Client::open(self.url())?;
-        let mut connection = client.get_multiplexed_async_connection().await?;
+        // The client's own limits are shorter than the pauses of a machine whose CPUs are full.
+        let patience = Some(Duration::from_secs(20));
+        let config =
+            AsyncConnectionConfig::new().set_connection_timeout(patience).set_response_timeout(patience);
+        let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
         let mut command = redis::Cmd::new();
         command.arg(words);
         command.query_async(&mut connection).await

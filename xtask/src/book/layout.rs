@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 
 use super::reports::Reports;
 use super::summary;
+use crate::folder::emptied;
 use crate::markdown;
 use crate::tidy::tree::{Tree, has_extension};
 
@@ -28,7 +29,7 @@ pub struct Layout {
 
 /// Writes the source of the book into the folder `source`.
 pub fn lay_out(root: &Path, tree: &Tree, reports: &Reports, source: &Path) -> Result<Layout> {
-    super::empty(source)?;
+    emptied(source)?;
     for name in SETTINGS {
         copy(&root.join("docs").join(name), &source.join(name))?;
     }

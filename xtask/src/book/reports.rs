@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 
 use super::layout::copy;
+use crate::folder::emptied;
 use crate::markdown;
 use crate::tidy::tree::Tree;
 
@@ -66,7 +67,7 @@ impl Reports {
     /// Makes the pages, in the folders of the book in which their texts are. Works on a copy of the labs below `scratch`,
     /// because a study also writes its text and its pictures.
     pub fn make(&self, root: &Path, tree: &Tree, knee: &Path, scratch: &Path, book: &Path) -> Result<()> {
-        super::empty(scratch)?;
+        emptied(scratch)?;
         let labs = self.0.iter().filter_map(|folder| folder.split('/').nth(1)).collect::<BTreeSet<_>>();
         for (path, _) in tree.files() {
             if path

@@ -8,7 +8,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::{emptied, said};
+use super::said;
+use crate::folder::emptied;
 use crate::program;
 
 /// Chromium by its names in distributions.

@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::{emptied, said};
+use super::said;
+use crate::folder::emptied;
 use crate::process::{self, Running};
 
 /// A command that prints a page. `URL` is the demo server.
@@ -142,11 +143,13 @@ impl Workshop {
         let lines = SERVED.into_iter().filter(is_wanted).map(|name| {
             let line = match name {
                 "serve" => "serve",
-                "live" => "URL -q 600 -c 64 --stage 20s:4500 -z 240s --web --no-tui",
-                "live-script" => "run endpoints.js --web --no-tui -e SECONDS=240",
-                _ => "sweep URL --from 100 --to 900 --step 20s --max-time 240s --web",
+                "live" => "URL -q 600 -c 64 --stage 20s:4500 -z 900s --web --web-control --no-tui",
+                "live-script" => "run endpoints.js --web --no-tui -e SECONDS=900",
+                _ => "sweep URL --rates 100,200 --step 400s --max-time 900s --web",
             };
-            let (running, url) = started(&mut self.knee(line), "http://")?;
+            // The page with everything on it: that of the owner, if it can be controlled.
+            let before = if name == "live" { "page that can" } else { "page: " };
+            let (running, url) = started(&mut self.knee(line), before)?;
             Ok((name, url, running))
         });
         lines.collect()

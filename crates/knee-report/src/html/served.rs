@@ -6,7 +6,6 @@
 use maud::{DOCTYPE, Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::start::START;
 use super::{raw, words};
 use crate::history::{Entry, moment};
 
@@ -77,6 +76,14 @@ pub fn with_way_back(page: &str) -> String {
 
 /// A page with an error and its hint.
 pub fn notice(says: &str, hint: &str) -> String {
+    own(
+        "knee",
+        &html! { header.front { h1.answer { (words::sentence(says)) } p { (words::sentence(hint)) } } },
+    )
+}
+
+/// A page that only the server has, with a way back.
+pub(super) fn own(title: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -84,21 +91,20 @@ pub fn notice(says: &str, hint: &str) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { "knee" }
+                // Without a referrer browsers send forms with the origin `null`, which is refused. No other site learns it.
+                meta name="referrer" content="same-origin";
+                title { (title) }
+                link rel="icon" href="data:,";
                 style { (raw::style()) }
             }
-            body { main {
-                header.front { h1.answer { (words::sentence(says)) } p { (words::sentence(hint)) } }
-            } }
+            body { main { (body) } }
         }
     };
     with_way_back(&(page.into_string() + "\n"))
 }
 
-/// A page that leads on to `/` by itself, so that a token in the address does not stay there; with the token that
-/// controls, to the page that starts loads.
-pub fn arrival(control: Option<&str>) -> String {
-    let place = control.map_or_else(|| "/".to_owned(), |control| format!("{START}?control={control}"));
+/// A page that leads on to `place` by itself, so that a token in the address does not stay there.
+pub fn arrival(place: &str) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {

@@ -2,9 +2,9 @@
 //!
 //! Forms need no script. Does not start anything, and does not check what was typed.
 
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 
-use super::{raw, words};
+use super::{served, words};
 
 /// Where the form is, and where it is sent.
 pub const START: &str = "/start";
@@ -33,6 +33,11 @@ pub mod field {
     pub const NAME: &str = "name";
     /// Whether a study takes its quick form.
     pub const QUICK: &str = "quick";
+}
+
+/// The path of the page with the forms, for who has the token that controls.
+pub fn path_with(control: &str) -> String {
+    format!("{START}?control={control}")
 }
 
 /// What can be started, by path.
@@ -120,7 +125,7 @@ pub fn confirmation(control: &str, facts: &[(&str, String)], fields: &[(String, 
         form.start method="post" action=(CONFIRMED) {
             input type="hidden" name="control" value=(control);
             @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
-            p { button { "Start" } " " a href=(format!("{START}?control={control}")) { "Back" } }
+            p { button { "Start" } " " a href=(path_with(control)) { "Back" } }
         }
     };
     page("Start this load?", &body)
@@ -137,22 +142,7 @@ pub fn started(title: &str, live: &str) -> String {
 }
 
 fn page(title: &str, body: &Markup) -> String {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                // Without a referrer browsers send forms with the origin `null`, which is refused. No other site learns it.
-                meta name="referrer" content="same-origin";
-                title { (title) " · knee" }
-                style { (raw::style()) }
-            }
-            body { main { p.back { a href="/" { "← Everything saved" } } (body) } }
-        }
-    };
-    page.into_string() + "\n"
+    served::own(&format!("{title} · knee"), body)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use knee_report::history::{self, Entry, History};
 use knee_report::html;
 use knee_report::html::served::{COMPARISON, RESULTS, RUN, SEARCH, arrival, notice, with_way_back};
-use knee_report::html::start::{CONFIRMED, START};
+use knee_report::html::start::{CONFIRMED, START, path_with};
 use knee_study::record_pair::RecordPair;
 use url::form_urlencoded;
 
@@ -101,7 +101,9 @@ impl Site for Library {
 impl Library {
     fn answer(&self, request: &Request, pass: &Pass) -> Result<Answer, Problem> {
         let page = match request.path.as_str() {
-            "/" if request.parameter("token").is_some() => arrival(pass.control_of(request)),
+            "/" if request.parameter("token").is_some() => {
+                arrival(&pass.control_of(request).map_or_else(|| "/".to_owned(), path_with))
+            }
             "/" => html::served_history(&self.history(&search_of(request))?, &search_of(request)),
             "/history.json" => {
                 return Ok(Answer::ok(JSON, history::json(&self.history(&search_of(request))?)));

@@ -66,7 +66,11 @@ impl<'a> Service<'a> {
         program.arg(folder.path().join("views.sqlite3"));
         program.stderr(File::create(folder.path().join("log")).unwrap());
         // Reading its output blocks.
-        let started = tokio::task::spawn_blocking(move || testbed::listen(&mut program)).await.unwrap();
+        let started = tokio::task::spawn_blocking(move || testbed::listen(&mut program)).await;
+        let started = started.unwrap_or_else(|error| {
+            let said = fs::read_to_string(folder.path().join("log")).unwrap_or_default();
+            panic!("{defect} does not start: {error}\n{said}")
+        });
         let Listening { process, url, output } = started;
         let client = reqwest::Client::new();
         Self { stores, database, url, process, folder, client, _output: output }
