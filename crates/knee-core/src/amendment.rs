@@ -22,12 +22,16 @@ pub struct Amendment {
     pub over: Nanos,
     /// The rate after that, in requests per second, until the plan ends or is changed again.
     pub to: f64,
+    /// Of evenly spaced arrivals: the area under the rate from `at` to the first one, from 0 to 1, so that their spacing
+    /// goes on. Without a meaning for others.
+    #[serde(default)]
+    pub first: f64,
 }
 
 impl Amendment {
     /// Whether its rates are rates: a damaged record can contain any number.
     pub fn is_sound(&self) -> bool {
-        [self.from, self.to].iter().all(|rate| rate.is_finite() && *rate >= 0.0)
+        [self.from, self.to, self.first].iter().all(|rate| rate.is_finite() && *rate >= 0.0)
     }
 
     /// The rate over time, from `at` on.
@@ -43,7 +47,8 @@ impl Amendment {
             Arrivals::Uniform | Arrivals::Numbered { .. } => Arrivals::Uniform,
             Arrivals::Poisson { seed } => Arrivals::Poisson { seed: seed.wrapping_add(number as u64 + 1) },
         };
-        Schedule::new(self.curve(), arrivals, end.since(self.at), u64::MAX).starting(self.at)
+        let schedule = Schedule::new(self.curve(), arrivals, end.since(self.at), u64::MAX).starting(self.at);
+        if arrivals == Arrivals::Uniform { schedule.beginning_at(self.first) } else { schedule }
     }
 }
 
@@ -52,6 +57,14 @@ pub fn rate_at(planned: &Curve, start: Nanos, amendments: &[Amendment], at: Nano
     match amendments.iter().rev().find(|amendment| amendment.at <= at) {
         Some(amendment) => amendment.curve().at(at.since(amendment.at)),
         None => planned.at(at.since(start)),
+    }
+}
+
+/// The area from `at` to the next of evenly spaced arrivals, as [`rate_at`].
+pub fn area_to_next(planned: &Curve, start: Nanos, amendments: &[Amendment], at: Nanos) -> f64 {
+    match amendments.iter().rev().find(|amendment| amendment.at <= at) {
+        Some(amendment) => amendment.curve().area_to_next(amendment.first, at.since(amendment.at)),
+        None => planned.area_to_next(0.0, at.since(start)),
     }
 }
 
@@ -64,7 +77,7 @@ mod tests {
     }
 
     fn amendment(at: u64, from: f64, over: u64, to: f64) -> Amendment {
-        Amendment { at: seconds(at), from, over: seconds(over), to }
+        Amendment { at: seconds(at), from, over: seconds(over), to, first: 0.0 }
     }
 
     #[test]
@@ -76,6 +89,26 @@ mod tests {
         // 0 to 8 per second in 2 s has area 8, then 8 more in the last second.
         let line = amendment(10, 0.0, 2, 8.0);
         assert_eq!(line.arrivals(0, Arrivals::Uniform, seconds(13)).count(), 16);
+    }
+
+    #[test]
+    fn changes_to_the_same_rate_change_no_arrival() {
+        for rate in [0.2, 1.0 / 3.0, 3.0, 7.7, 1_000.0] {
+            let (planned, end) = (Curve::constant(rate), seconds(30));
+            let whole: Vec<Nanos> =
+                Schedule::new(planned.clone(), Arrivals::Uniform, end, u64::MAX).collect();
+            let (mut due, mut changes) = (whole.clone(), Vec::new());
+            for second in 1..30 {
+                let at = seconds(second);
+                let first = area_to_next(&planned, Nanos::ZERO, &changes, at);
+                let change = Amendment { at, from: rate, over: Nanos::ZERO, to: rate, first };
+                due.retain(|due| *due < at);
+                due.extend(change.arrivals(changes.len(), Arrivals::Uniform, end));
+                changes.push(change);
+            }
+            assert_eq!(due.len(), whole.len(), "{rate}/s");
+            assert!(due.iter().zip(&whole).all(|(one, other)| one.0.abs_diff(other.0) < 1_000), "{rate}/s");
+        }
     }
 
     #[test]

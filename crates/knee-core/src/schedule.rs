@@ -94,6 +94,35 @@ impl Curve {
         spans
     }
 
+    /// The area (level x seconds) under the curve until `until`.
+    fn area(&self, until: Nanos) -> f64 {
+        let (mut area, mut level, mut from) = (0.0, self.start, Nanos::ZERO);
+        for stage in &self.stages {
+            let to = from.saturating_add(stage.duration);
+            if until < to {
+                return area + level.midpoint(self.at(until)) * until.since(from).as_secs_f64();
+            }
+            area += level.midpoint(stage.target) * stage.duration.as_secs_f64();
+            (level, from) = (stage.target, to);
+        }
+        area + level * until.since(from).as_secs_f64()
+    }
+
+    /// Of evenly spaced arrivals, the first of which is due after the area `first`: the area between `at` and the first
+    /// one that is due then or later.
+    pub fn area_to_next(&self, first: f64, at: Nanos) -> f64 {
+        let area = self.area(at);
+        let mut next = first + (area - first - 1.0).floor().max(0.0);
+        // The times themselves decide, because the other arrivals are those that are due before `at`.
+        while self
+            .time_of_area(next, &mut Cursor { level: self.start, ..Cursor::default() })
+            .is_some_and(|due| due < at)
+        {
+            next += 1.0;
+        }
+        (next - area).max(0.0)
+    }
+
     /// The time at which `area` (level x seconds) has passed under the curve; `None` if never.
     /// `cursor` remembers the piece of the last result, so `area` must not decrease.
     fn time_of_area(&self, area: f64, cursor: &mut Cursor) -> Option<Nanos> {
@@ -197,6 +226,12 @@ impl Schedule {
                 Self { area: exponential(&mut gaps), gaps: Some(gaps), ..plain }
             }
         }
+    }
+
+    /// The same, but the first of evenly spaced arrivals is due after this area.
+    #[must_use]
+    pub fn beginning_at(self, area: f64) -> Self {
+        Self { area, ..self }
     }
 
     /// The same arrivals, all later by `start`.

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use knee_core::amendment::{AMENDMENTS_MAX, Amendment, rate_at};
+use knee_core::amendment::{AMENDMENTS_MAX, Amendment, area_to_next, rate_at};
 use knee_core::clock::MonotonicClock;
 use knee_core::plan::{Executor, Plan};
 use knee_core::schedule::Curve;
@@ -33,6 +33,9 @@ pub enum Unsteered {
     /// It is more than was allowed.
     #[error("the most that was allowed is {0} requests per second")]
     Ceiling(f64),
+    /// The change before has not begun.
+    #[error("a change is about to begin at {0}; ask again then")]
+    Pending(Nanos),
     /// The line would take longer than anything can.
     #[error("a change takes from 0 s to a day")]
     Over,
@@ -129,8 +132,10 @@ impl Steering {
     /// # Errors
     /// Why it stays as it is.
     pub fn steer(&self, to: f64, over: Nanos) -> Result<Amendment, Unsteered> {
-        let clock = self.state().clock.ok_or(Unsteered::NotRunning)?;
-        self.steer_at(clock.now(), to, over)
+        let state = &mut *self.state();
+        // Read while no one else can change anything: a thread that waited in between would plan in the past.
+        let now = state.clock.ok_or(Unsteered::NotRunning)?.now();
+        self.change(state, now, to, over)
     }
 
     /// The same at `now` on the run's clock.
@@ -138,7 +143,10 @@ impl Steering {
     /// # Errors
     /// Why it stays as it is.
     pub fn steer_at(&self, now: Nanos, to: f64, over: Nanos) -> Result<Amendment, Unsteered> {
-        let state = &mut *self.state();
+        self.change(&mut self.state(), now, to, over)
+    }
+
+    fn change(&self, state: &mut State, now: Nanos, to: f64, over: Nanos) -> Result<Amendment, Unsteered> {
         let ceiling = state.ceiling()?;
         let course = state.course.as_ref().ok_or(Unsteered::Plan)?;
         if !to.is_finite() || to < 0.0 {
@@ -153,9 +161,10 @@ impl Steering {
         if now >= course.end {
             return Err(Unsteered::NotRunning);
         }
-        // Each change has an interval of its own, so that those that were made stay as they are.
-        let last = state.amendments.last().map(|last| last.at.saturating_add(course.interval));
-        let earliest = now.saturating_add(LEAD).max(last.unwrap_or_default()).max(course.start);
+        if let Some(last) = state.amendments.last().filter(|last| last.at > now) {
+            return Err(Unsteered::Pending(last.at));
+        }
+        let earliest = now.saturating_add(LEAD).max(course.start);
         let at = Nanos(earliest.0.div_ceil(course.interval.0).saturating_mul(course.interval.0));
         if at >= course.end {
             return Err(Unsteered::TooLate);
@@ -164,7 +173,9 @@ impl Steering {
             return Err(Unsteered::TooMany);
         }
         let from = rate_at(&course.rate, course.start, &state.amendments, at);
-        let amendment = Amendment { at, from, over, to };
+        let first = area_to_next(&course.rate, course.start, &state.amendments, at);
+        // A sum with zero has no sign of its own.
+        let amendment = Amendment { at, from, over, to: to + 0.0, first };
         state.amendments.push(amendment);
         self.0.count.store(state.amendments.len(), Ordering::Release);
         Ok(amendment)
@@ -255,7 +266,8 @@ mod tests {
         let begins =
             |now, to| steering.steer_at(Nanos::from_millis(now), to, Nanos::from_secs(2)).map(|one| one.at);
         assert_eq!(begins(2_100, 200.0), Ok(Nanos::from_secs(3)));
-        assert_eq!(begins(2_800, 300.0), Ok(Nanos::from_secs(4)), "one change an interval");
+        assert_eq!(begins(2_800, 300.0), Err(Unsteered::Pending(Nanos::from_secs(3))));
+        assert_eq!(begins(3_000, 300.0), Ok(Nanos::from_secs(4)));
         assert_eq!(begins(5_900, 0.0), Ok(Nanos::from_secs(7)), "100 ms are too little for all workers");
         let from: Vec<f64> = steering.since(0).iter().map(|amendment| amendment.from).collect();
         assert_eq!(from, [100.0, 150.0, 300.0], "it begins where the change before had led");

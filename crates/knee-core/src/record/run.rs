@@ -382,6 +382,9 @@ impl RunBuilder {
             diagnostics.generator = worst(diagnostics.generator, &parts.generators);
             diagnostics.run.parts = Some(parts.figures);
         }
+        // What was to change after the load had been stopped changed nothing.
+        let stopped = self.stopped.unwrap_or(Nanos::MAX);
+        self.amendments.retain(|amendment| amendment.at < stopped);
         diagnostics.run.changes_of_rate = self.amendments.len() as u64;
         diagnostics.run.interrupted = matches!(ending, Ending::Interrupted | Ending::Aborted);
         Run {

@@ -1,6 +1,6 @@
 //! Changes of the rate during a run: arrivals are those of the plan, and then those of each change, exactly.
 
-use knee_core::amendment::Amendment;
+use knee_core::amendment::{Amendment, area_to_next};
 use knee_core::outcome::Outcome;
 use knee_core::plan::{Executor, Overflow, Plan, Stop, Terms};
 use knee_core::schedule::{Arrivals, Curve, Stage};
@@ -84,15 +84,16 @@ proptest! {
         rate in 0.0..40.0_f64,
         workers in 1..4_u16,
         poisson in any::<bool>(),
-        gaps in prop::collection::vec((0..4_000_u64, 0.0..40.0_f64, 0..3_000_u64), 0..5),
+        gaps in prop::collection::vec((0..2_000_u64, 0.0..40.0_f64, 0..3_000_u64), 0..5),
     ) {
         let end = secs(20);
         let arrivals = if poisson { Arrivals::Poisson { seed: 7 } } else { Arrivals::Uniform };
         let executor = Executor::Open { rate: Curve::constant(rate), arrivals, users_max: 12 };
         let plan = of_workers(plan(executor, Stop::At(end)), workers);
+        // One change at a time: each is asked for when the one before has begun.
         let mut asked = Nanos::ZERO;
         let changes: Vec<_> = gaps.iter().map(|(gap, to, over)| {
-            asked += millis(*gap);
+            asked += millis(*gap + 1_400);
             (asked, *to, millis(*over))
         }).collect();
         let outcomes = steered(&plan, &changes);
@@ -100,10 +101,10 @@ proptest! {
         // The same by hand, without the engine.
         let mut segments: Vec<Amendment> = Vec::new();
         for (asked, to, over) in &changes {
-            let last = segments.last().map_or(Nanos::ZERO, |last| last.at + secs(1));
-            let at = secs((asked.0 + 300_000_000).max(last.0).div_ceil(1_000_000_000));
+            let at = secs((asked.0 + 300_000_000).div_ceil(1_000_000_000));
             let from = segments.last().map_or(rate, |last| last.curve().at(at.since(last.at)));
-            segments.push(Amendment { at, from, over: *over, to: *to });
+            let first = area_to_next(&Curve::constant(rate), Nanos::ZERO, &segments, at);
+            segments.push(Amendment { at, from, over: *over, to: *to, first });
         }
         let mut expected: Vec<Nanos> =
             knee_core::schedule::Schedule::new(Curve::constant(rate), arrivals, end, u64::MAX).collect();

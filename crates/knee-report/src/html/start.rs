@@ -83,8 +83,8 @@ fn form(control: &str, kind: &str, title: &str, fields: &Markup) -> Markup {
     }
 }
 
-/// The page with the forms. `running`: the load in progress, in words.
-pub fn forms(control: &str, offers: &Offers, running: Option<&str>) -> String {
+/// The page with the forms. `running`: the load in progress, in words, and where its live page is.
+pub fn forms(control: &str, offers: &Offers, running: Option<(&str, &str)>) -> String {
     let url = html! {
         (text(field::URL, "URL", "http://127.0.0.1:8080/", field::URL))
         (text(field::RATE, "Rate, requests/s (empty: as fast as the connections get answers)", "", field::URL))
@@ -105,7 +105,10 @@ pub fn forms(control: &str, offers: &Offers, running: Option<&str>) -> String {
         header.front {
             p.kind { "knee serve" }
             h1.answer { "Start a load" }
-            p { (running.map_or_else(|| "Nothing is running.".to_owned(), |title| format!("Running: {title}."))) }
+            @match running {
+                Some((title, live)) => p { "Running: " (words::text(title)) ". " a href=(live) { "Watch or stop it" } }
+                None => p { "Nothing is running." }
+            }
         }
         (form(control, field::URL, "A URL", &url))
         @if !offers.scripts.is_empty() { (form(control, field::SCRIPT, "A script", &script)) }
@@ -155,7 +158,7 @@ mod tests {
         let offers = Offers { scripts: vec![hostile.to_owned()], studies: vec![hostile.to_owned()] };
         let pairs = [(hostile.to_owned(), hostile.to_owned())];
         for page in [
-            forms("token", &offers, Some(hostile)),
+            forms("token", &offers, Some((hostile, "http://127.0.0.1:1/"))),
             confirmation("token", &[("URL", hostile.to_owned())], &pairs),
             started(hostile, "http://127.0.0.1:1/"),
         ] {

@@ -45,7 +45,7 @@ fn steered(amendments: &[Amendment]) -> Vec<String> {
     let mut changes: Vec<String> =
         words.zip(first).map(|(word, change)| format!("{word} {}", one(change))).collect();
     if amendments.len() > CHANGES_MAX {
-        changes.push(format!("then {} more times", amendments.len() - CHANGES_MAX));
+        changes.push(format!("then {} more", amendments.len() - CHANGES_MAX));
     }
     changes
 }

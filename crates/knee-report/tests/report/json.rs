@@ -54,8 +54,13 @@ fn every_document_is_as_the_schema_says_and_the_schema_names_every_member() {
 #[test]
 fn every_report_of_a_steered_run_says_so() {
     let mut run = fixture::healthy_open();
-    let change =
-        |at, to| Amendment { at: Nanos::from_secs(at), from: 12_000.0, over: Nanos::from_secs(at / 4), to };
+    let change = |at, to| Amendment {
+        at: Nanos::from_secs(at),
+        from: 12_000.0,
+        over: Nanos::from_secs(at / 4),
+        to,
+        first: 0.0,
+    };
     run.amendments = vec![change(3, 0.5), change(8, 900.0)];
     let document = document(&run);
     assert!(jsonschema::draft202012::new(&strict(schema())).unwrap().is_valid(&document));

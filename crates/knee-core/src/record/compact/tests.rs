@@ -34,7 +34,13 @@ fn a_run_that_is_written_as_one_interval_is_read_as_the_same_run() {
 #[test]
 fn a_steered_run_stays_steered() {
     let mut run = read(RECORDS[0]).unwrap().run;
-    run.amendments.push(Amendment { at: Nanos::from_secs(1), from: 5.0, over: Nanos::ZERO, to: 7.0 });
+    run.amendments.push(Amendment {
+        at: Nanos::from_secs(1),
+        from: 5.0,
+        over: Nanos::ZERO,
+        to: 7.0,
+        first: 0.0,
+    });
     assert_eq!(again(&run).run, run);
 }
 

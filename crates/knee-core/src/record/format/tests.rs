@@ -331,7 +331,8 @@ fn kinds_of_a_later_program_that_change_what_others_mean_are_refused() {
 
 #[test]
 fn a_change_of_the_plan_is_read_back_and_one_to_what_is_no_rate_is_an_error() {
-    let change = Amendment { at: Nanos::from_secs(1), from: 10.0, over: Nanos::from_secs(2), to: 0.5 };
+    let change =
+        Amendment { at: Nanos::from_secs(1), from: 10.0, over: Nanos::from_secs(2), to: 0.5, first: 0.0 };
     let mut writer = Writer::new(Vec::new(), &head()).unwrap();
     writer.amendment(&change).unwrap();
     let bytes = writer.tail(&tail(0)).unwrap();

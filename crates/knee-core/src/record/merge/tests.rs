@@ -93,7 +93,7 @@ fn codes(run: &Run) -> Vec<&str> {
 fn a_part_that_was_steered_is_refused() {
     let mut parts = four();
     let mut writer = Writer::new(Vec::new(), &head(SEGMENTS[2])).unwrap();
-    let amendment = Amendment { at: SECOND, from: 400.0, over: Nanos::ZERO, to: 1.0 };
+    let amendment = Amendment { at: SECOND, from: 400.0, over: Nanos::ZERO, to: 1.0, first: 0.0 };
     writer.amendment(&amendment).unwrap();
     parts[2] = writer.into_sink();
     let error = merged(&parts).unwrap_err();

@@ -60,6 +60,8 @@ pub(super) struct Starts {
 struct Running {
     child: Child,
     title: String,
+    /// Where its live page is, once it is known.
+    live: Option<String>,
 }
 
 impl Starts {
@@ -84,8 +86,10 @@ impl Starts {
     /// The page with the forms, for who has the token that controls.
     pub(super) fn page(&self, control: Option<&str>) -> Answer {
         let Some(control) = control else { return Answer::refusal(Refusal::Control) };
-        let running = self.running().as_mut().and_then(Running::title_if_running);
-        document(forms(control, &self.offers(), running.as_deref()))
+        let mut running = self.running();
+        let title = running.as_mut().and_then(Running::title_if_running);
+        let live = running.as_ref().and_then(|running| running.live.clone()).unwrap_or_default();
+        document(forms(control, &self.offers(), title.as_deref().map(|title| (title, &*live))))
     }
 
     /// The answer to a form, whose token was checked.
@@ -109,7 +113,10 @@ impl Starts {
         let mut running = self.running();
         if let Some(title) = running.as_mut().and_then(Running::title_if_running) {
             let what = format!("a load is running: {title}");
-            return Err(Problem::new(what, "wait for its end, or stop it on its live page"));
+            return Err(Problem::new(
+                what,
+                "wait for its end, or stop it on its live page, which the page with the forms links",
+            ));
         }
         let unable = |error: std::io::Error| {
             Problem::new(format!("the load cannot be started: {}", reason(&error)), "start it in a terminal")
@@ -124,9 +131,17 @@ impl Starts {
             .spawn()
             .map_err(unable)?;
         let lines = child.stderr.take().map(heard);
-        *running = Some(Running { child, title: asked.title.clone() });
+        *running = Some(Running { child, title: asked.title.clone(), live: None });
         drop(running);
-        lines.map_or_else(|| Err(not_said(&[])), |lines| page_of(&lines))
+        let live = lines.map_or_else(|| Err(not_said(&[])), |lines| page_of(&lines));
+        if let Some(running) = self.running().as_mut() {
+            running.live = live.as_ref().ok().cloned();
+            if live.is_err() {
+                // Without a page it cannot be stopped from here. It can have ended by itself.
+                let _ = running.child.kill();
+            }
+        }
+        live
     }
 
     /// Stops what is running, as an interrupt in a terminal does, and waits for it.
@@ -156,14 +171,14 @@ impl Starts {
     fn offers(&self) -> Offers {
         let mut offers = Offers::default();
         for folder in &self.folders {
-            if folder.join(super::super::study::FILE).is_file() {
+            if is_study(folder, folder) {
                 offers.studies.extend(text(folder));
             }
             for path in inside(folder) {
                 let kind = path.extension().and_then(|kind| kind.to_str());
                 if path.is_file() && matches!(kind, Some("js" | "ts")) {
                     offers.scripts.extend(text(&path));
-                } else if path.join(super::super::study::FILE).is_file() {
+                } else if is_study(&path, folder) {
                     offers.studies.extend(text(&path));
                 }
             }
@@ -180,6 +195,12 @@ impl Running {
             Ok(Some(_)) | Err(_) => None,
         }
     }
+}
+
+/// Whether a folder has a study that lies within `root`.
+fn is_study(folder: &Path, root: &Path) -> bool {
+    let file = folder.join(super::super::study::FILE).canonicalize();
+    file.is_ok_and(|file| file.is_file() && file.starts_with(root))
 }
 
 /// What lies directly in a folder, by name, without links that lead out of it.

@@ -38,7 +38,7 @@ fn stop(feed: &Feed) -> Answer {
     feed.mention("the load was stopped on the live page");
     feed.note("stopped on the live page");
     match raise(SIGINT) {
-        Ok(()) => done("stopping; press again to cut off requests in flight"),
+        Ok(()) => done("stopping, as after Ctrl-C; a second time ends everything at once"),
         Err(_) => refused("this process could not be interrupted"),
     }
 }
@@ -148,8 +148,13 @@ mod tests {
 
     #[test]
     fn a_change_is_said_in_words() {
-        let change =
-            Amendment { at: Nanos::from_secs(21), from: 1_000.0, over: Nanos::from_secs(5), to: 1_999.5 };
+        let change = Amendment {
+            at: Nanos::from_secs(21),
+            from: 1_000.0,
+            over: Nanos::from_secs(5),
+            to: 1_999.5,
+            first: 0.0,
+        };
         assert_eq!(says(&change), "the rate changes from 1,000/s to 2,000/s at 21.0 s, within 5.00 s");
     }
 }

@@ -186,7 +186,12 @@ async function order(path, fields) {
   }
 }
 
-$("stop").addEventListener("click", () => order("/api/run/stop", {}));
+$("stop").addEventListener("click", () => {
+  // A double click is one stop.
+  $("stop").disabled = true;
+  setTimeout(() => ($("stop").disabled = false), 1_500);
+  order("/api/run/stop", {});
+});
 $("control").addEventListener("submit", (event) => {
   event.preventDefault();
   order("/api/run/steer", { rate: $("wanted").value, over_s: $("over").value });
