@@ -11,7 +11,7 @@ use crate::unit::Nanos;
 /// Most changes of one run.
 pub const AMENDMENTS_MAX: usize = 1_000;
 
-/// The rate that is planned from a moment on, instead of what was planned before.
+/// A change of the planned rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Amendment {
     /// From when on, on the run's clock: where one interval ends and the next begins.
@@ -40,7 +40,7 @@ impl Amendment {
     }
 
     /// Its arrivals until `end` on the run's clock, spread like those of the plan. `number` is its place among the
-    /// changes of the run, from 0: independent arrivals are drawn anew for each.
+    /// changes of the run, from 0: independent arrivals are drawn again for each.
     pub fn arrivals(&self, number: usize, planned: Arrivals, end: Nanos) -> Schedule {
         let arrivals = match planned {
             // What is numbered in advance is so for the plan as it was.
@@ -109,6 +109,13 @@ mod tests {
             assert_eq!(due.len(), whole.len(), "{rate}/s");
             assert!(due.iter().zip(&whole).all(|(one, other)| one.0.abs_diff(other.0) < 1_000), "{rate}/s");
         }
+    }
+
+    #[test]
+    fn a_plan_with_more_arrivals_than_can_be_numbered_is_changed_all_the_same() {
+        let planned = Curve::constant(1e9);
+        let first = area_to_next(&planned, Nanos::ZERO, &[], seconds(300 * 86_400));
+        assert!((0.0..=4.0).contains(&first), "{first}");
     }
 
     #[test]

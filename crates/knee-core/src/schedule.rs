@@ -113,11 +113,13 @@ impl Curve {
     pub fn area_to_next(&self, first: f64, at: Nanos) -> f64 {
         let area = self.area(at);
         let mut next = first + (area - first - 1.0).floor().max(0.0);
-        // The times themselves decide, because the other arrivals are those that are due before `at`.
-        while self
-            .time_of_area(next, &mut Cursor { level: self.start, ..Cursor::default() })
-            .is_some_and(|due| due < at)
-        {
+        // The times themselves decide, because the other arrivals are those that are due before `at`. Rounding can cost two
+        // steps; beyond 2^53 arrivals a step changes nothing any more.
+        for _ in 0..3 {
+            let mut cursor = Cursor { level: self.start, ..Cursor::default() };
+            if self.time_of_area(next, &mut cursor).is_none_or(|due| due >= at) {
+                break;
+            }
             next += 1.0;
         }
         (next - area).max(0.0)

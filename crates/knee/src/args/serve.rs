@@ -34,4 +34,5 @@ Examples:
                                     and studies of this folder
 
 The URL on stderr has a token, and only who has it sees the pages. They change
-nothing; starting loads needs the second URL. From another machine, use a tunnel: ssh -L 8089:127.0.0.1:8089 HOST";
+nothing; starting loads needs the second URL. From another machine, use a
+tunnel: ssh -L 8089:127.0.0.1:8089 HOST";

@@ -131,10 +131,12 @@ impl Starts {
             .spawn()
             .map_err(unable)?;
         let lines = child.stderr.take().map(heard);
+        let id = child.id();
         *running = Some(Running { child, title: asked.title.clone(), live: None });
         drop(running);
         let live = lines.map_or_else(|| Err(not_said(&[])), |lines| page_of(&lines));
-        if let Some(running) = self.running().as_mut() {
+        // A load that ended at once can have made room for another one.
+        if let Some(running) = self.running().as_mut().filter(|running| running.child.id() == id) {
             running.live = live.as_ref().ok().cloned();
             if live.is_err() {
                 // Without a page it cannot be stopped from here. It can have ended by itself.
