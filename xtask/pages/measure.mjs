@@ -1,5 +1,6 @@
 // Measures pages of knee in Chromium: size and first paint of saved ones, and of the live page its memory after 24 hours
-// whose pieces arrive fast, the time a late tab takes to show the whole run, and the time to draw 100,000 points.
+// whose pieces arrive fast, the time a late tab takes to show the whole run, the time from an event to its figure on the
+// screen, and the time to draw 100,000 points.
 //
 //   node measure.mjs FOLDER URL      the saved pages, and a live page that goes on
 //
@@ -18,6 +19,9 @@ const MOMENTS_MAX = 7_200;
 const BATCH = 600;
 const LOOK_EVERY_S = 7_200;
 const POINTS = 100_000;
+/** Pieces of which each is timed until it is seen, and times that a saved page is opened. */
+const TIMED = 30;
+const OPENED = 5;
 const ASSETS = ["page.css", "page.js", "chart.js", "number.js"];
 const MIB = 1 << 20;
 
@@ -143,10 +147,44 @@ async function aDay(browser, files, state) {
   await shows(late, day.second);
   const lateTab = performance.now() - begun;
   await late.close();
+  const pixel = await eventToPixel(page, day, push);
   const drawn = await drawing(page);
   await page.close();
   close();
-  return { memory_after: after, late_tab_ms: lateTab, points_drawn_ms: drawn };
+  return { memory_after: after, late_tab_ms: lateTab, event_to_pixel_ms: pixel, points_drawn_ms: drawn };
+}
+
+const median = (times) => [...times].sort((one, other) => one - other)[Math.floor(times.length / 2)];
+
+/**
+ * From an event that the browser has received to the frame that shows its figure, while the tab has a whole day. The figure
+ * differs in each piece, so that it is really this piece that is seen.
+ */
+async function eventToPixel(page, day, push) {
+  const times = [];
+  for (let number = 0; number < TIMED; number += 1) {
+    const wanted = `${number + 1}00`;
+    day.state.run.so_far.goodput_per_s = Number(wanted);
+    await page.evaluate((text) => {
+      window.seen = new Promise((done) => {
+        const figure = document.getElementById("goodput");
+        new MutationObserver((_, observer) => {
+          if (!figure.textContent.startsWith(text)) return;
+          observer.disconnect();
+          // The first callback is before the frame with the figure is painted, and a message comes after it.
+          requestAnimationFrame(() => {
+            const channel = new MessageChannel();
+            channel.port1.onmessage = () => done(performance.timeOrigin + performance.now());
+            channel.port2.postMessage(0);
+          });
+        }).observe(figure, { childList: true, characterData: true, subtree: true });
+      });
+    }, Number(wanted).toLocaleString("en-US"));
+    const sent = performance.timeOrigin + performance.now();
+    await push(1);
+    times.push((await page.evaluate(() => window.seen)) - sent);
+  }
+  return { median: median(times), max: Math.max(...times) };
 }
 
 /** Median time of five to draw a chart of 100,000 points. */
@@ -169,10 +207,16 @@ function drawing(page) {
   }, POINTS);
 }
 
-/** Size and first paint of a saved page. */
+/** Size and first paint of a saved page, the median of some openings. */
 async function saved(browser, path) {
   const text = readFileSync(path, "utf8");
   const bare = text.replace(/<script type="application\/[^>]*>[^]*?<\/script>/g, "");
+  const paints = [];
+  for (let round = 0; round < OPENED; round += 1) paints.push(await firstPaint(browser, path));
+  return { bytes: statSync(path).size, bytes_without_data: Buffer.byteLength(bare), first_paint_ms: median(paints) };
+}
+
+async function firstPaint(browser, path) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
   await page.goto(pathToFileURL(resolve(path)).href);
   // The page is loaded before it is painted.
@@ -183,7 +227,7 @@ async function saved(browser, path) {
     observer.observe({ type: "paint", buffered: true });
   }));
   await page.close();
-  return { bytes: statSync(path).size, bytes_without_data: Buffer.byteLength(bare), first_paint_ms: paint };
+  return paint;
 }
 
 const [folder, live] = process.argv.slice(2);

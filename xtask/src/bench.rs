@@ -17,7 +17,7 @@ use crate::truth::{Laboratory, stall};
 
 mod agreement;
 mod cost;
-mod figure;
+pub mod figure;
 mod footprint;
 pub mod nginx;
 mod script;

@@ -10,31 +10,39 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::cargo_tool::CargoTool;
 use crate::folder::emptied;
 use crate::program;
 use crate::tidy::tree::Tree;
 
 mod check;
 mod layout;
-mod mdbook;
 mod page;
 mod reports;
 pub mod summary;
 
 use reports::Reports;
 
+/// Settings and pages of the versions of this series are alike.
+const MDBOOK: CargoTool = CargoTool {
+    name: "mdbook",
+    version: "0.5.4",
+    series: "mdbook v0.5.",
+    arguments: &["--no-default-features", "--features", "search"],
+};
+
 /// The first page, relative to the root of the repository.
 const FIRST: &str = "docs/README.md";
 
 /// Builds the book; installs mdBook and builds `knee` if they are missing.
 pub fn run(root: &Path) -> Result<()> {
-    let mdbook = mdbook::get(root)?;
+    let mdbook = MDBOOK.get(root)?;
     build(root, &mdbook, &program::debug_build(root)?)
 }
 
 /// Builds the book with a `knee` that is there, if mdBook is there; otherwise prints that it is left out.
 pub fn run_if_possible(root: &Path, knee: &Path) -> Result<()> {
-    let Some(program) = mdbook::find(root)? else {
+    let Some(program) = MDBOOK.find(root)? else {
         println!("book: left out, because mdbook is not there; `cargo xtask book` installs it");
         return Ok(());
     };

@@ -38,6 +38,7 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
     })?;
     if !options.fast {
         step("deny", || deny::run(root))?;
+        step("doc", || documentation(root))?;
     }
     step("test", || suite::run(root, scope.arguments()))?;
     // The tests have built the programs; without its path each would be built once more, with other features.
@@ -50,6 +51,13 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
     report_what_was_left_out(root, &scope)?;
     println!("ci: everything passed in {:.1} s", begun.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// Links of the documentation in the source lead somewhere. Readers of the source follow those to private items too.
+fn documentation(root: &Path) -> Result<()> {
+    let arguments = ["doc", "--locked", "--workspace", "--no-deps", "--document-private-items", "--quiet"];
+    let flags = "-D warnings -A rustdoc::private_intra_doc_links";
+    finished(program::cargo(root, &arguments).env("RUSTDOCFLAGS", flags))
 }
 
 /// Prints the steps, packages and tests that were not run.

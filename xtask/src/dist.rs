@@ -16,6 +16,7 @@ use crate::program;
 mod archive;
 mod debian;
 mod licences;
+mod notes;
 mod npm;
 mod packages;
 mod platform;
@@ -56,6 +57,9 @@ struct Release {
 /// Runs the command.
 pub fn dist(root: &Path, options: &Options) -> Result<()> {
     let platforms = chosen(&options.platforms)?;
+    if !options.no_source {
+        refuse_uncommitted(root)?;
+    }
     let release = begin(root)?;
     let mut made = Vec::new();
     for (number, platform) in platforms.iter().enumerate() {
@@ -74,6 +78,7 @@ pub fn dist(root: &Path, options: &Options) -> Result<()> {
     }
     made.push(sbom::make(&release)?);
     made.push(copied(&release, "xtask/dist/Containerfile", "Containerfile")?);
+    made.push(notes::make(&release)?);
     write_checksums(&release, &made)?;
     for path in &made {
         println!("dist: {:>8.1} MB  {}", fs::metadata(path)?.len() as f64 / 1e6, path.display());
@@ -82,6 +87,21 @@ pub fn dist(root: &Path, options: &Options) -> Result<()> {
         let begun = Instant::now();
         trial::all(&release, &made)?;
         println!("dist: all artefacts tried in {:.0} s", begun.elapsed().as_secs_f64());
+    }
+    Ok(())
+}
+
+/// The source archive is of the last commit. Programs of another source beside it would be no release.
+fn refuse_uncommitted(root: &Path) -> Result<()> {
+    let changed = tool::output(
+        std::process::Command::new("git")
+            .args(["status", "--porcelain", "--untracked-files=no"])
+            .current_dir(root),
+    )?;
+    if !changed.is_empty() {
+        bail!(
+            "the tree has changes that are not committed\n\nhint: commit them, or leave out the source with --no-source"
+        );
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use clap::{Parser, Subcommand};
 mod audit;
 mod bench;
 mod book;
+mod cargo_tool;
 mod ci;
 mod compat;
 mod defects;
@@ -31,6 +32,7 @@ mod program;
 mod prose;
 mod publish;
 mod python;
+mod semver;
 mod sentences;
 mod statements;
 mod tidy;
@@ -79,6 +81,8 @@ enum Command {
     Dist(dist::Options),
     /// Pack every crate as crates.io would get it, and build it from its package; uploads nothing
     Publish(publish::Options),
+    /// Check that the API of the libraries breaks no more than their version says
+    Semver(semver::Options),
     /// Kill agents, controllers and servers of real fleets at random moments, and check that every request is accounted for
     Fleet(fleet::Options),
     /// Run the fuzz targets from their kept corpora
@@ -120,6 +124,7 @@ fn main() -> ExitCode {
         Command::Pages(options) => pages::run(&root, options),
         Command::Dist(options) => dist::dist(&root, &options),
         Command::Publish(options) => publish::run(&root, options),
+        Command::Semver(options) => semver::run(&root, &options),
         Command::Fleet(options) => fleet::run(&root, &options),
         Command::Fuzz(options) => fuzz::run(&root, &options),
         Command::Openapi(options) => openapi::run(&root, &options),

@@ -1,10 +1,12 @@
 //! `cargo xtask pages`: every page of knee in a browser, below `target/pages`.
 //!
-//! Has `knee` make a page of each kind, among them those with hostile names, many endpoints and an overload, serves what was
-//! saved and loads that go on, and has Chromium open all of them at four widths in light and dark: axe-core judges them,
-//! and a picture of each is kept to be looked at. With `--measure` it measures instead. Needs node, npm and chromium, and the
-//! network once. Compares no pictures.
+//! Has `knee` make a page of each kind, among them those with hostile names, many endpoints and an overload, serves
+//! what was saved and loads that go on, and has Chromium open all of them at four widths in light and dark: axe-core
+//! judges them, the keyboard does what people do, and a picture of each is kept to be looked at. Firefox opens them too,
+//! if there is one. With `--measure` it measures instead. Needs node, npm and chromium, and the network once. Compares
+//! no pictures.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -14,7 +16,9 @@ use crate::program::{self, Knee};
 
 mod browser;
 mod cost;
+mod day;
 mod make;
+mod stop;
 
 use browser::Browser;
 use make::Workshop;
@@ -40,14 +44,29 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
     let workshop = Workshop::open(root, knee.clone(), &folder)?;
     workshop.make(&options.names)?;
     if options.measure {
-        let live = workshop.served(&["live".to_owned()])?;
-        let url = &live.first().context("a load that goes on has a page")?.1;
-        println!("{}", browser.measure(&workshop.pages(), url)?);
-        return cost::measure(&knee);
+        return measure(&knee, &workshop, &browser, &folder);
     }
+    browser.is_sound()?;
+    let saved_are_well = browser.check(Some(&workshop.pages()), &[], workshop.url())?;
+    // Loads that go on end at some time, and are in the way until then: they begin when the saved pages were seen.
     let served = workshop.served(&options.names)?;
     let urls: Vec<String> = served.iter().map(|(name, url, _)| format!("{name}={url}")).collect();
-    browser.check(&workshop.pages(), &urls)
+    let served_are_well = urls.is_empty() || browser.check(None, &urls, workshop.url())?;
+    ensure!(saved_are_well && served_are_well, "something is wrong with the pages");
+    Ok(())
+}
+
+/// Measures what BENCHMARKS.md says of pages.
+fn measure(knee: &Path, workshop: &Workshop, browser: &Browser, folder: &Path) -> Result<()> {
+    let record = folder.join("day.knee");
+    day::write(&workshop.record()?, &record, day::DAY_S)?;
+    day::measure(knee, &record, &workshop.pages().join("day.html"))?;
+    fs::remove_file(&record)?;
+    stop::measure(workshop, browser)?;
+    let live = workshop.served(&["live".to_owned()])?;
+    let url = &live.first().context("a load that goes on has a page")?.1;
+    println!("{}", browser.measure(&workshop.pages(), url)?);
+    cost::measure(knee)
 }
 
 /// Runs a command to its end; an error has what it said.

@@ -37,7 +37,7 @@ pub fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// Text of several lines, each as [`line`] writes it. Line feeds stay.
+/// Text of several lines, each as [`line()`] writes it. Line feeds stay.
 pub fn lines(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|c| c != '\n' && is_hostile(c)) {
         return Cow::Borrowed(text);

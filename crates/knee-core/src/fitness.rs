@@ -7,11 +7,12 @@
 mod answer;
 mod check;
 mod facts;
+mod feature;
 mod noise;
 
 pub use answer::{Fitness, judge};
-pub use check::{Check, Grade};
-pub use facts::{Facts, Program, Texts};
+pub use check::{Area, Check, Grade};
+pub use facts::{Availability, Facts, NoiseFloor, Program, Texts};
 pub use noise::{LATE, Pauses, Wakes};
 
 #[cfg(test)]

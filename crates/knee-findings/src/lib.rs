@@ -1,6 +1,6 @@
 //! What limits the service under load: rules that turn the evidence of a run into findings.
 //!
-//! [`examine`] applies every rule of [`RULES`] to a run and to what observers saw beside it. The result depends on this
+//! [`examine()`] applies every rule of [`RULES`] to a run and to what observers saw beside it. The result depends on this
 //! evidence alone: no I/O, no clock, no settings. Does not read a source (`knee-observe` does), does not print
 //! (`knee-report` does), and does not say whether the figures can be trusted: that is the validity of the run.
 

@@ -122,7 +122,7 @@ impl Fixture {
             .and_then(|study| std::fs::read_dir(&study).map(|_| study))
             .map_err(|error| Error::folder("read", &options.study, error))?;
         let allowed = platform::allowed_cpus();
-        let division = divided(declaration, &allowed, options.generator_cpus.unwrap_or(allowed.len() / 2));
+        let division = divided(declaration, &allowed, options.generator_cpus.unwrap_or(usual(&allowed)));
         let parent = options.temporary.clone().unwrap_or_else(std::env::temp_dir);
         let weight = declaration.generator.cpu_weight;
         let launcher =
@@ -507,8 +507,13 @@ impl Drop for Fixture {
     }
 }
 
+/// Number of CPUs of the generator before a pilot has found a better one.
+pub(crate) fn usual(allowed: &[usize]) -> usize {
+    allowed.len() / 2
+}
+
 /// The division with this many CPUs for the generator, and the rest of its last core if something else is left.
-fn divided(declaration: &Declaration, allowed: &[usize], generator_cpus: usize) -> Division {
+pub(crate) fn divided(declaration: &Declaration, allowed: &[usize], generator_cpus: usize) -> Division {
     let mut count = generator_cpus.max(1);
     let core = |position: usize| allowed.get(position).map(|cpu| platform::core_of(*cpu));
     while count + 1 < allowed.len() && core(count) == core(count - 1) {

@@ -6,6 +6,7 @@
 //! even when the program itself is killed.
 
 mod activity;
+mod capability;
 mod declaration;
 mod error;
 mod exit;
@@ -29,6 +30,7 @@ pub mod supervisor;
 mod unprivileged;
 
 pub use activity::{Activity, ActivityProbe};
+pub use capability::{cpu_split, try_cpu_limit, try_cpu_weight};
 pub use declaration::{GENERATOR_WEIGHT, check_start};
 pub use error::Error;
 pub use exit::Exit;

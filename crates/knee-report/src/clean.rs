@@ -24,7 +24,9 @@ mod tests {
     #[test]
     fn a_formula_becomes_text() {
         assert_eq!(cell("=HYPERLINK(\"http://x\")"), "'=HYPERLINK(\"http://x\")");
-        assert_eq!(cell("@SUM(1)"), "'@SUM(1)");
+        for sign in ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'] {
+            assert_eq!(cell(&format!("{sign}SUM(1)")), format!("'{sign}SUM(1)"));
+        }
         assert_eq!(cell("\t=1"), "\\t=1");
         assert_eq!(cell("http://x/?a=1"), "http://x/?a=1");
     }

@@ -27,6 +27,6 @@ pub struct History {
     pub older: usize,
     /// Trends, if they were asked for.
     pub trends: Option<Vec<Trend>>,
-    /// Files that could not be read, each with the reason.
+    /// Files that are not listed, each with the reason.
     pub skipped: Vec<(String, String)>,
 }

@@ -1,7 +1,10 @@
 //! Results as one HTML file each: a run, a sweep, a study, a comparison, a search.
 //!
 //! Lays out the views that text and JSON show too, in the same words, and calculates nothing. A file needs no script,
-//! no network and no other file; its content policy allows none. Charts come from [`crate::chart`].
+//! no network and no other file; its content policy allows none but the two of [`inline`]. Charts come from
+//! [`crate::chart`].
+
+mod cursor;
 
 mod data;
 
@@ -12,6 +15,8 @@ mod forest;
 mod front;
 
 mod history;
+
+pub mod inline;
 
 mod page;
 

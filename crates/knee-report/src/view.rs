@@ -16,6 +16,7 @@ pub mod foreign;
 pub mod missing;
 
 pub mod moment;
+pub mod observed;
 
 pub mod request_stats;
 

@@ -294,7 +294,7 @@ pub struct RequestFlags {
     /// Responses are streams of events: measure the time to the first event and the gaps between events
     #[arg(long)]
     pub stream: bool,
-    /// The event with this data ends a response, as in '[DONE]'; without it the server ends it
+    /// The event with this data ends a response, as in `[DONE]`; without it the server ends it
     #[arg(long, value_name = "TEXT", requires = "stream")]
     pub until: Option<String>,
     /// Do not request or decode compressed responses

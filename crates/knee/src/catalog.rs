@@ -99,7 +99,11 @@ impl Catalog {
             narrate(&format!("reading {} files that are not in the list yet", catalog.read));
         }
         for (name, path, state) in unread {
-            files.insert(name, Known { state, found: entry(&path) });
+            if File::open(&path).is_ok_and(|file| store::is_in_progress(&file)) {
+                catalog.skipped.push((name, "its run is in progress".to_owned()));
+            } else {
+                files.insert(name, Known { state, found: entry(&path) });
+            }
         }
         let index = Index { version: VERSION, files };
         if catalog.read > 0 || index.files.len() != stored {
@@ -190,6 +194,7 @@ fn time_of_name(stem: &str) -> Nanos {
 #[cfg(test)]
 mod tests {
     use std::ffi::OsString;
+    use std::io::Write;
 
     use knee_core::validity::Validity;
     use knee_report::kept::{KeptResult, Printed, ResultKind};
@@ -240,6 +245,20 @@ mod tests {
         assert_eq!((third.read, third.entries[0].answer.as_str()), (1, "another"));
         fs::remove_file(&path).unwrap();
         assert_eq!(Catalog::of(&store, |_| {}).unwrap().entries.len(), 1);
+    }
+
+    #[test]
+    fn a_run_in_progress_is_named_and_is_listed_when_its_record_is_complete() {
+        let (_home, store) = store();
+        let mut record = store.create(STARTED, "shop").unwrap();
+        record.file.write_all(&RECORD[..RECORD.len() / 2]).unwrap();
+        let during = Catalog::of(&store, |_| {}).unwrap();
+        assert_eq!(during.entries, []);
+        assert_eq!(during.skipped[0].1, "its run is in progress");
+        record.file.write_all(&RECORD[RECORD.len() / 2..]).unwrap();
+        drop(record);
+        let after = Catalog::of(&store, |_| {}).unwrap();
+        assert_eq!((after.entries.len(), after.skipped), (1, Vec::new()));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use knee::live::page::{self, narrate};
 use knee::problem::{Problem, reason};
 use knee::settings::output::Sink;
 use knee::settings::web;
+use knee::signals;
 use knee::stderr::say;
 use knee::store;
 
@@ -106,10 +107,14 @@ fn execute(invocation: Invocation) -> Result<Exit, (Problem, Exit)> {
 fn open_page(invocation: &Invocation) -> Result<(), Problem> {
     let Some((flags, command)) = invocation.web() else { return Ok(()) };
     let Some(address) = web::address(flags)? else { return Ok(()) };
+    web::refuse_useless(flags, command)?;
     let url = page::open(address, command, web::ceiling(flags)?).map_err(|error| {
         let what = format!("the live page cannot be served on {address}: {}", reason(&error));
         Problem::new(what, "give another address, or `--web` alone for a free port")
     })?;
+    if flags.stop_with_input {
+        signals::stop_with_input().map_err(|error| Problem::new(reason(&error), "start it in a terminal"))?;
+    }
     say(&format!("page: {url}"));
     if let Some(control) = page::control() {
         say(&format!("page that can stop and steer: {url}#{control}"));

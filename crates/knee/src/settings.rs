@@ -158,6 +158,7 @@ impl Parts {
             workers: amount.workers,
             interval: amount::INTERVAL,
         };
+        web::refuse_without_rate(&plan, ceiling)?;
         let highest = web::at_most(&plan, ceiling);
         target::refuse_public(servers.as_ref().unwrap_or(&targets), &highest, &allowed_hosts)?;
         let title = request::title(&urls);

@@ -6,12 +6,13 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 
 use knee_engine::control::Control;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
-use signal_hook::low_level::emulate_default_handler;
+use signal_hook::low_level::{emulate_default_handler, raise};
 
 /// Watches signals until it is dropped.
 #[derive(Debug)]
@@ -63,16 +64,32 @@ pub fn watch_script(control: Control, seen: Count) -> io::Result<Watch> {
     })
 }
 
-/// Waits for SIGINT or SIGTERM.
+/// A message for each of the same signals; the third ends the process.
 ///
 /// # Errors
 ///
 /// When the system does not let the signals be caught.
-pub fn wait() -> io::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    // The iterator ends only when its handle is closed, and this one is not.
-    let _ = signals.forever().next();
-    Ok(())
+pub fn received() -> io::Result<(Watch, Receiver<()>)> {
+    let (sender, receiver) = channel();
+    let watch = listen(move |_, _| {
+        // Without a reader there is no use for it.
+        let _ = sender.send(());
+    })?;
+    Ok((watch, receiver))
+}
+
+/// Raises SIGINT when stdin ends: what started this process is gone, whatever ended it.
+///
+/// # Errors
+///
+/// When the system has no thread for it.
+pub fn stop_with_input() -> io::Result<()> {
+    let read = || {
+        // What arrives has no meaning, and an error is an end too.
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        let _ = raise(SIGINT);
+    };
+    std::thread::Builder::new().name("input".to_owned()).spawn(read).map(drop)
 }
 
 /// Calls `each` with the number of each signal, from 1, and its name; the third ends the process.
@@ -103,10 +120,8 @@ impl Drop for Watch {
 
 #[cfg(test)]
 mod tests {
-    use knee_engine::control::Request;
-    use signal_hook::low_level::raise;
-
     use super::*;
+    use knee_engine::control::Request;
 
     /// A signal reaches every watch of the process.
     static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());

@@ -14,7 +14,7 @@
 //! URLs, host names and errors in a record can be confidential: only its owner can read it.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -341,8 +341,19 @@ pub fn open_record(
 
 fn create_new(path: &Path) -> std::io::Result<File> {
     let file = private_file::create_new(path)?;
+    // Where files cannot be locked, a record in progress looks like one that was cut off.
+    let _ = file.try_lock();
     sync_folder_of(path);
     Ok(file)
+}
+
+/// Whether a process is still writing this record: it is locked for as long as that goes on.
+pub fn is_in_progress(record: &File) -> bool {
+    let locked = matches!(record.try_lock_shared(), Err(TryLockError::WouldBlock));
+    if !locked {
+        let _ = record.unlock();
+    }
+    locked
 }
 
 /// Waits until the name of a new file or folder is on the disk: without its name, a synced record is lost with the

@@ -93,12 +93,6 @@ impl Pass {
         format!("set-cookie: {name}={}; Path=/; HttpOnly; SameSite=Strict\r\n", self.token.text())
     }
 
-    /// The token that controls, for a page that was asked for with it.
-    pub fn control_of(&self, request: &Request) -> Option<&str> {
-        let given = request.parameter(CONTROL)?;
-        self.control.as_ref().filter(|token| token.is(given)).map(Token::text)
-    }
-
     /// A pass that no server accepts.
     #[cfg(test)]
     pub fn of_no_page() -> Self {

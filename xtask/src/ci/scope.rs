@@ -1,8 +1,8 @@
 //! What a check covers: packages, and the features behind which tests have their needs.
 //!
 //! A test that needs more than Rust is `ignore`d unless a feature of its package is on: `postgres-tests`, `redis-tests`,
-//! `store-tests` (both), `mount-tests`, `nginx-tests`, `nats-tests`, `browser-tests`. Does not look for the programs: the environment
-//! says what is missing, and a test that misses one all the same fails.
+//! `store-tests` (both), `mount-tests`, `nginx-tests`, `nats-tests`, `browser-tests`, `python-tests`. Does not look for
+//! the programs: the environment says what is missing, and a test that misses one all the same fails.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -29,6 +29,7 @@ struct Means {
     nginx: bool,
     nats: bool,
     browser: bool,
+    python: bool,
 }
 
 impl Scope {
@@ -59,9 +60,7 @@ impl Scope {
         } else {
             Vec::new()
         };
-        let leaves_tests_out =
-            !(means.postgres && means.redis && means.mounts && means.nginx && means.nats && means.browser);
-        Ok(Self { arguments, left_out, leaves_tests_out })
+        Ok(Self { arguments, left_out, leaves_tests_out: !means.are_all() })
     }
 
     /// Packages and features, for cargo.
@@ -81,8 +80,15 @@ impl Scope {
 }
 
 impl Means {
-    const NONE: Self =
-        Self { postgres: false, redis: false, mounts: false, nginx: false, nats: false, browser: false };
+    const NONE: Self = Self {
+        postgres: false,
+        redis: false,
+        mounts: false,
+        nginx: false,
+        nats: false,
+        browser: false,
+        python: false,
+    };
 
     /// Everything that the environment does not deny.
     fn of_environment() -> Self {
@@ -94,7 +100,14 @@ impl Means {
             nginx: there("KNEE_WITHOUT_NGINX"),
             nats: there("KNEE_WITHOUT_NATS"),
             browser: there("KNEE_WITHOUT_BROWSER"),
+            python: there("KNEE_WITHOUT_PYTHON"),
         }
+    }
+
+    /// Whether nothing is missing.
+    const fn are_all(self) -> bool {
+        let stores = self.postgres && self.redis;
+        stores && self.mounts && self.nginx && self.nats && self.browser && self.python
     }
 
     /// `PACKAGE/FEATURE` of every feature that these means allow.
@@ -107,6 +120,7 @@ impl Means {
             ("nginx-tests", self.nginx),
             ("nats-tests", self.nats),
             ("browser-tests", self.browser),
+            ("python-tests", self.python),
         ]
         .into_iter()
         .filter_map(|(feature, is_there)| is_there.then_some(feature))

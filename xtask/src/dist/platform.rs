@@ -23,8 +23,8 @@ pub struct Platform {
     pub wheel: &'static str,
     /// Architecture for Node.
     pub node: &'static str,
-    /// Architecture for Rust.
-    arch: &'static str,
+    /// Architecture for Rust, and for QEMU.
+    pub arch: &'static str,
 }
 
 /// All platforms; the first one runs on most machines.
@@ -70,5 +70,10 @@ pub fn build(release: &Release, platform: &Platform) -> Result<PathBuf> {
     if !status.success() {
         bail!("the build for {} failed", platform.name);
     }
+    program(release, platform)
+}
+
+/// Where the program of a platform is, once it is built.
+pub fn program(release: &Release, platform: &Platform) -> Result<PathBuf> {
     Ok(target(&release.root)?.join(platform.target).join("release").join("knee"))
 }

@@ -1,4 +1,5 @@
-//! What opens the pages: node, Playwright and axe-core from npm, and a Chromium that is there.
+//! What opens the pages: node, Playwright and axe-core from npm, a Chromium that is there, and a Firefox if there is
+//! one.
 //!
 //! The scripts are in `xtask/pages`; does not know what they look for.
 
@@ -6,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use super::said;
 use crate::folder::emptied;
@@ -15,15 +16,20 @@ use crate::program;
 /// Chromium by its names in distributions.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
+/// Firefox by its names in distributions.
+const FIREFOX: [&str; 2] = ["firefox-esr", "firefox"];
+
 /// What the scripts take from npm.
 const PACKAGES: [&str; 2] = ["package.json", "package-lock.json"];
 
 /// The scripts.
-const SCRIPTS: [&str; 3] = ["check.mjs", "measure.mjs", "sound.mjs"];
+const SCRIPTS: [&str; 7] =
+    ["check.mjs", "firefox.mjs", "look.mjs", "measure.mjs", "served.mjs", "sound.mjs", "stop.mjs"];
 
 /// A browser with the scripts that steer it.
 pub struct Browser {
     chromium: PathBuf,
+    firefox: Option<PathBuf>,
     scripts: PathBuf,
     pictures: PathBuf,
 }
@@ -53,19 +59,32 @@ impl Browser {
         }
         let pictures = folder.join("pictures");
         emptied(&pictures)?;
-        Ok(Self { chromium, scripts, pictures })
+        let firefox = FIREFOX.iter().find_map(|name| on_path(name));
+        Ok(Self { chromium, firefox, scripts, pictures })
     }
 
-    /// Opens all pages of a folder and these URLs, each as `NAME=URL`; prints what is wrong, and fails if anything is.
-    pub fn check(&self, pages: &Path, urls: &[String]) -> Result<()> {
-        // What finds nothing wrong with a page that is all wrong would prove nothing.
-        said(self.script("sound.mjs").arg(&self.scripts))?;
-        let status = self.script("check.mjs").arg(pages).arg(&self.pictures).args(urls).status()?;
-        println!("pages: pictures are in {}", self.pictures.display());
-        if !status.success() {
-            bail!("something is wrong with the pages");
+    /// Proves that the checks find faults: what finds nothing wrong with a page that is all wrong would prove nothing.
+    pub fn is_sound(&self) -> Result<()> {
+        if self.firefox.is_none() {
+            println!("pages: Firefox is left out: install the package `firefox-esr`");
         }
-        Ok(())
+        said(self.script("sound.mjs").arg(&self.scripts)).map(drop)
+    }
+
+    /// Opens all pages of a folder, if one is given, and these URLs, each as `NAME=URL`; prints what is wrong, and returns
+    /// whether nothing is.
+    ///
+    /// Loads that are started from a page go to `target`.
+    pub fn check(&self, pages: Option<&Path>, urls: &[String], target: &str) -> Result<bool> {
+        let pages = pages.unwrap_or_else(|| Path::new("-"));
+        let mut check = self.script("check.mjs");
+        check.arg(pages).arg(&self.pictures).args(urls).env("KNEE_TARGET", target);
+        let is_well = check.status()?.success();
+        println!("pages: pictures are in {}", self.pictures.display());
+        if self.firefox.is_none() {
+            return Ok(is_well);
+        }
+        Ok(self.script("firefox.mjs").arg(pages).args(urls).status()?.success() && is_well)
     }
 
     /// Measures the pages of a folder and a live page; returns JSON.
@@ -73,9 +92,17 @@ impl Browser {
         said(self.script("measure.mjs").arg(pages).arg(live))
     }
 
+    /// Stops a load on its live page; returns when, in seconds since 1970.
+    pub fn stop(&self, live: &str) -> Result<String> {
+        said(self.script("stop.mjs").arg(live))
+    }
+
     fn script(&self, name: &str) -> Command {
         let mut node = Command::new("node");
         node.arg(self.scripts.join(name)).env("KNEE_CHROMIUM", &self.chromium);
+        if let Some(firefox) = &self.firefox {
+            node.env("KNEE_FIREFOX", firefox);
+        }
         node
     }
 }

@@ -72,6 +72,25 @@ impl Workshop {
         Ok(Self { knee, home, place, pages, url, _server: server })
     }
 
+    /// The URL of the demo server.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The oldest record that is saved.
+    pub fn record(&self) -> Result<PathBuf> {
+        let entries = fs::read_dir(self.home.join("runs"))?;
+        let mut records: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+        records.retain(|path| path.extension().is_some_and(|extension| extension == "knee"));
+        records.into_iter().min().context("no run was saved")
+    }
+
+    /// A load of so many requests per second, with the URL of a page that can stop it.
+    pub fn stoppable(&self, rate: f64) -> Result<(Running, String)> {
+        let line = format!("URL -q {rate} -z 600s --web --web-control --no-tui");
+        started(&mut self.knee(&line), "page that can")
+    }
+
     /// Where the pages are.
     pub fn pages(&self) -> PathBuf {
         self.pages.clone()
@@ -130,7 +149,8 @@ impl Workshop {
         Ok(())
     }
 
-    fn knee(&self, line: &str) -> Command {
+    /// A command of knee, with what it saves in the workshop.
+    pub fn knee(&self, line: &str) -> Command {
         let mut command = Command::new(&self.knee);
         command.args(line.split_ascii_whitespace().map(|word| if word == "URL" { &self.url } else { word }));
         command.current_dir(&self.place).env("KNEE_HOME", &self.home);
@@ -143,12 +163,14 @@ impl Workshop {
         let lines = SERVED.into_iter().filter(is_wanted).map(|name| {
             let line = match name {
                 "serve" => "serve",
+                "serve-control" => "serve --control --folder .",
                 "live" => "URL -q 600 -c 64 --stage 20s:4500 -z 900s --web --web-control --no-tui",
                 "live-script" => "run endpoints.js --web --no-tui -e SECONDS=900",
                 _ => "sweep URL --rates 100,200 --step 400s --max-time 900s --web",
             };
             // The page with everything on it: that of the owner, if it can be controlled.
-            let before = if name == "live" { "page that can" } else { "page: " };
+            let is_owned = matches!(name, "live" | "serve-control");
+            let before = if is_owned { "page that can" } else { "page: " };
             let (running, url) = started(&mut self.knee(line), before)?;
             Ok((name, url, running))
         });
@@ -157,7 +179,7 @@ impl Workshop {
 }
 
 /// The pages that are served.
-const SERVED: [&str; 4] = ["serve", "live", "live-script", "live-sweep"];
+const SERVED: [&str; 5] = ["serve", "serve-control", "live", "live-script", "live-sweep"];
 
 fn is_known(name: &str) -> bool {
     SERVED.contains(&name) || MADE.iter().any(|made| made.name == name)

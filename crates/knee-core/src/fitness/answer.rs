@@ -4,8 +4,10 @@
 
 use serde::Serialize;
 
-use super::check::{self, Check, Grade};
+use super::check::{self, Area, Check, Grade};
 use super::facts::Facts;
+use super::feature;
+use crate::fixture::division::Division;
 use crate::validity::figure::count;
 
 /// All checks and the answer.
@@ -19,15 +21,50 @@ pub struct Fitness {
     pub answer: String,
     /// Whether no check is `unfit`.
     pub fit: bool,
+    /// The CPUs that studies give to the generator, and to everything else; `None` if this system does not report CPUs.
+    pub division: Option<Division>,
     /// What was checked, in the order shown.
     pub checks: Vec<Check>,
 }
 
 /// Judges a machine.
 pub fn judge(facts: &Facts) -> Fitness {
-    let checks = check::all(facts);
+    let checks = all(facts);
     let fit = checks.iter().all(|check| check.grade != Grade::Unfit);
-    Fitness { kind: "doctor", version: 1, answer: answer(facts, &checks), fit, checks }
+    let division = facts.split.as_ref().map(|split| split.division.clone());
+    Fitness { kind: "doctor", version: 1, answer: answer(facts, &checks), fit, division, checks }
+}
+
+/// All checks, area by area.
+fn all(facts: &Facts) -> Vec<Check> {
+    let machine = [
+        check::build(facts),
+        check::files(facts),
+        check::ports_in_use(facts),
+        check::cpus(facts),
+        check::quota(facts),
+        check::governor(facts),
+        check::clock(facts),
+    ];
+    let noise = [check::stolen(facts), check::pauses(facts), check::wakes(facts), check::floor(facts)];
+    let features = [
+        feature::cpu_limit(facts),
+        feature::cpu_weight(facts),
+        feature::network_namespace(facts),
+        feature::mount_namespace(facts),
+        feature::pressure(facts),
+        feature::perf(facts),
+    ];
+    let areas = [
+        (Area::Machine, machine.to_vec()),
+        (Area::Noise, noise.to_vec()),
+        (Area::Features, features.to_vec()),
+        (Area::Programs, facts.programs.iter().map(feature::program).collect()),
+    ];
+    let checks = areas
+        .into_iter()
+        .flat_map(|(area, checks)| checks.into_iter().map(move |check| Check { area, ..check }));
+    checks.collect()
 }
 
 /// The answer: first whether, then how far.

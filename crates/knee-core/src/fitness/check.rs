@@ -1,13 +1,15 @@
-//! The checks: one function per property of a machine.
+//! The checks: one function per property of a machine that limits measurements.
 //!
-//! Each returns what was found, its grade, its effect on results, and the remedy.
+//! Each returns what was found, its grade, its effect on results, and the remedy. Does not check features that a
+//! machine can lack; `feature` does.
 
 use std::cmp::Reverse;
 
 use serde::Serialize;
 
-use super::facts::{Facts, Program};
+use super::facts::{Facts, NoiseFloor};
 use super::noise::LATE;
+use crate::fixture::division::CpuSplit;
 use crate::unit::Nanos;
 use crate::validity::figure::{count, percent};
 use crate::validity::rule::{ports, steal};
@@ -17,6 +19,8 @@ use crate::validity::rule::{ports, steal};
 pub struct Check {
     /// Name of the check: one word.
     pub name: &'static str,
+    /// The part of the list that it belongs to.
+    pub area: Area,
     /// Whether it limits what can be measured.
     pub grade: Grade,
     /// What was found, in a few words.
@@ -25,6 +29,32 @@ pub struct Check {
     pub effect: String,
     /// What to do about it; empty if there is nothing to do.
     pub remedy: String,
+}
+
+/// The parts of the list of checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Area {
+    /// What the machine has.
+    Machine,
+    /// What disturbs measurements on it.
+    Noise,
+    /// What the system lets knee do.
+    Features,
+    /// Programs that studies or examples start.
+    Programs,
+}
+
+impl Area {
+    /// The heading shown.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Machine => "Machine",
+            Self::Noise => "Noise",
+            Self::Features => "Features",
+            Self::Programs => "Programs",
+        }
+    }
 }
 
 /// What a check means for measurements.
@@ -73,25 +103,6 @@ const LATE_AT_P90: f64 = 0.1;
 const FAST_CLOCKS: [&str; 5] =
     ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "riscv_clocksource"];
 
-/// All checks: first those of the whole machine, then those of single features.
-pub(super) fn all(facts: &Facts) -> Vec<Check> {
-    let machine = [
-        build(facts),
-        files(facts),
-        ports_in_use(facts),
-        cpus(facts),
-        quota(facts),
-        governor(facts),
-        clock(facts),
-        stolen(facts),
-        pauses(facts),
-        wakes(facts),
-        pressure(facts),
-        perf(facts),
-    ];
-    machine.into_iter().chain(facts.programs.iter().map(program)).collect()
-}
-
 /// Most connections to one address at the same time: descriptors and ports limit them.
 pub(super) fn connections(facts: &Facts) -> Option<u64> {
     let by_files = facts.files.map(|files| files.saturating_sub(FILES_BESIDE_CONNECTIONS));
@@ -100,19 +111,26 @@ pub(super) fn connections(facts: &Facts) -> Option<u64> {
 }
 
 /// A check without effect.
-fn plain(name: &'static str, grade: Grade, found: impl Into<String>) -> Check {
-    Check { name, grade, found: found.into(), effect: String::new(), remedy: String::new() }
+pub(super) fn plain(name: &'static str, grade: Grade, found: impl Into<String>) -> Check {
+    Check {
+        name,
+        area: Area::Machine,
+        grade,
+        found: found.into(),
+        effect: String::new(),
+        remedy: String::new(),
+    }
 }
 
-fn limit(name: &'static str, grade: Grade, found: String, effect: &str, remedy: &str) -> Check {
-    Check { name, grade, found, effect: effect.to_owned(), remedy: remedy.to_owned() }
+pub(super) fn limit(name: &'static str, grade: Grade, found: String, effect: &str, remedy: &str) -> Check {
+    Check { name, area: Area::Machine, grade, found, effect: effect.to_owned(), remedy: remedy.to_owned() }
 }
 
-fn unknown(name: &'static str) -> Check {
+pub(super) fn unknown(name: &'static str) -> Check {
     plain(name, Grade::Unknown, "this system does not report it")
 }
 
-fn build(facts: &Facts) -> Check {
+pub(super) fn build(facts: &Facts) -> Check {
     if facts.optimized {
         return plain("build", Grade::Ok, "with optimizations");
     }
@@ -125,7 +143,7 @@ fn build(facts: &Facts) -> Check {
     )
 }
 
-fn files(facts: &Facts) -> Check {
+pub(super) fn files(facts: &Facts) -> Check {
     let Some(files) = facts.files else { return plain("files", Grade::Ok, "no limit of open files") };
     let connections = files.saturating_sub(FILES_BESIDE_CONNECTIONS);
     let found = format!("limit of {} open files, for {} connections", count(files), count(connections));
@@ -136,7 +154,7 @@ fn files(facts: &Facts) -> Check {
     plain("files", Grade::Ok, found)
 }
 
-fn ports_in_use(facts: &Facts) -> Check {
+pub(super) fn ports_in_use(facts: &Facts) -> Check {
     let Some((taken, range)) = facts.ports.filter(|(_, range)| *range > 0) else { return unknown("ports") };
     let rate = (range as f64 * ports::LIMIT / TIME_WAIT_S) as u64;
     let new = if facts.reuses_ports {
@@ -152,7 +170,7 @@ fn ports_in_use(facts: &Facts) -> Check {
     limit("ports", Grade::Limits, found, effect, "wait a minute, or widen net.ipv4.ip_local_port_range")
 }
 
-fn cpus(facts: &Facts) -> Check {
+pub(super) fn cpus(facts: &Facts) -> Check {
     let Some(cpus) = facts.cpus.as_ref().map(Vec::len) else { return unknown("cpus") };
     let of = match facts.online.filter(|online| *online > cpus) {
         Some(online) => format!(" of {online} (taskset or a cpuset leaves out the others)"),
@@ -161,13 +179,33 @@ fn cpus(facts: &Facts) -> Check {
     let plural = if cpus == 1 { "" } else { "s" };
     let found = format!("{cpus} CPU{plural}{of}");
     if cpus > 1 {
-        return plain("cpus", Grade::Ok, found + "; studies divide them between generator and services");
+        return plain("cpus", Grade::Ok, found + &split(facts.split.as_ref(), cpus));
     }
     let effect = "knee and a service on this machine take CPU time from each other";
     limit("cpus", Grade::Limits, found, effect, "load services on other machines, or use more CPUs")
 }
 
-fn quota(facts: &Facts) -> Check {
+/// Which CPUs studies give to the generator, and which to everything else.
+fn split(split: Option<&CpuSplit>, cpus: usize) -> String {
+    let Some(CpuSplit { division, cores, by_pilot }) = split else {
+        return "; studies divide them between generator and services".to_owned();
+    };
+    if let Some(why) = division.shared {
+        return format!("; studies do not divide them: {}", why.reason());
+    }
+    let of_cores = match cores {
+        1 => "; one core".to_owned(),
+        cores if *cores < cpus => format!("; {cores} cores"),
+        _ => String::new(),
+    };
+    let pilot = if *by_pilot { " at first; a pilot decides how many each side gets" } else { "" };
+    let named = |list: &str, count: usize| format!("{} {list}", if count == 1 { "CPU" } else { "CPUs" });
+    let generator = named(&division.generator, division.generator_cpus());
+    let others = named(&division.others, division.other_cpus());
+    format!("{of_cores}; studies give {generator} to the generator, {others} to services and stores{pilot}")
+}
+
+pub(super) fn quota(facts: &Facts) -> Check {
     let cpus = facts.cpus.as_ref().map_or(f64::INFINITY, |cpus| cpus.len() as f64);
     let Some(quota) = facts.quota.filter(|quota| *quota < cpus) else {
         return plain("quota", Grade::Ok, "no CPU quota below the number of CPUs");
@@ -181,7 +219,7 @@ fn quota(facts: &Facts) -> Check {
     limit("quota", Grade::Limits, found, effect, "raise the CPU limit of the container or the cgroup")
 }
 
-fn governor(facts: &Facts) -> Check {
+pub(super) fn governor(facts: &Facts) -> Check {
     if facts.governors.is_empty() {
         return plain("governor", Grade::Unknown, "this system does not show who sets the CPU frequency");
     }
@@ -194,7 +232,7 @@ fn governor(facts: &Facts) -> Check {
     limit("governor", Grade::Limits, names.join(", "), effect, remedy)
 }
 
-fn clock(facts: &Facts) -> Check {
+pub(super) fn clock(facts: &Facts) -> Check {
     let Some(source) = facts.clock_source.clone() else { return unknown("clock") };
     if FAST_CLOCKS.contains(&source.as_str()) {
         return plain("clock", Grade::Ok, source);
@@ -213,7 +251,7 @@ fn by_share(share: f64) -> Grade {
     }
 }
 
-fn stolen(facts: &Facts) -> Check {
+pub(super) fn stolen(facts: &Facts) -> Check {
     let Some(share) = facts.steal else { return unknown("steal") };
     let machine = match facts.hypervisor {
         Some(true) => "a virtual machine",
@@ -231,7 +269,7 @@ fn stolen(facts: &Facts) -> Check {
 }
 
 /// CPU time that others take from threads which always run lowers throughput like stolen time.
-fn pauses(facts: &Facts) -> Check {
+pub(super) fn pauses(facts: &Facts) -> Check {
     let measured: u64 = facts.pauses.iter().map(|one| one.measured.0).sum();
     if measured == 0 {
         return unknown("pauses");
@@ -256,7 +294,7 @@ fn longest(cpu: Option<usize>, pause: Nanos) -> String {
     cpu.map_or_else(|| pause.to_string(), |cpu| format!("{pause} on CPU {cpu}"))
 }
 
-fn wakes(facts: &Facts) -> Check {
+pub(super) fn wakes(facts: &Facts) -> Check {
     let wakes = facts.wakes;
     if wakes.count == 0 {
         return unknown("timers");
@@ -280,36 +318,15 @@ fn wakes(facts: &Facts) -> Check {
     limit("timers", grade, found, effect, "stop other programs on this machine")
 }
 
-fn pressure(facts: &Facts) -> Check {
-    match facts.pressure {
-        None => unknown("pressure"),
-        Some(true) => plain("pressure", Grade::Ok, "the kernel reports pressure (PSI)"),
-        Some(false) => limit(
-            "pressure",
-            Grade::Off,
-            "the kernel reports no pressure (PSI)".to_owned(),
-            "observers have no figures of waits for CPUs, memory and disks",
-            "start Linux with the parameter `psi=1`",
-        ),
-    }
-}
-
-fn perf(facts: &Facts) -> Check {
-    let Some(level) = facts.perf else { return unknown("perf") };
-    let found = format!("kernel.perf_event_paranoid is {level}");
-    if level <= 2 {
-        return plain("perf", Grade::Ok, found + "; you can profile your own processes");
-    }
-    let effect = "profilers need root; knee itself uses no perf events";
-    limit("perf", Grade::Off, found, effect, "set it with `sudo sysctl kernel.perf_event_paranoid=2`")
-}
-
-fn program(program: &Program) -> Check {
-    match &program.version {
-        Some(version) => plain(program.name, Grade::Ok, version.clone()),
-        None if program.needed_for.is_empty() => {
-            plain(program.name, Grade::Ok, "not found; knee does not need it")
+/// The noise of whole results, beside the short measurements above: what `knee calibrate` saved.
+pub(super) fn floor(facts: &Facts) -> Check {
+    let effect = "comparisons and studies cannot refuse margins below the noise of this machine";
+    let remedy = "run `knee calibrate`";
+    match &facts.floor {
+        NoiseFloor::Saved(floor) => plain("noise", Grade::Ok, floor.clone()),
+        NoiseFloor::Never => limit("noise", Grade::Off, "no noise floor is saved".to_owned(), effect, remedy),
+        NoiseFloor::Ignored(why) => {
+            limit("noise", Grade::Off, format!("the saved noise floor is ignored: {why}"), effect, remedy)
         }
-        None => limit(program.name, Grade::Off, "not found".to_owned(), program.needed_for, &program.install),
     }
 }

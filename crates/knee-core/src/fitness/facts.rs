@@ -5,10 +5,25 @@
 use std::collections::BTreeSet;
 
 use super::noise::{Pauses, Wakes};
-use crate::fixture::division;
+use crate::fixture::division::{self, CpuSplit};
 
 /// Returns the text of a file, or nothing if this machine does not have the file.
 pub type Texts<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Whether a feature of the system can be used, or the reason why not; `None` if this platform does not have it.
+pub type Availability = Option<Result<(), String>>;
+
+/// The noise floor of this machine that `knee calibrate` saved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum NoiseFloor {
+    /// None was saved.
+    #[default]
+    Never,
+    /// One was saved, but is not valid; the reason, as a sentence.
+    Ignored(String),
+    /// The floor by metric, in words.
+    Saved(String),
+}
 
 /// A program that was looked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +53,8 @@ pub struct Facts {
     pub cpus: Option<Vec<usize>>,
     /// Number of CPUs of the machine that are switched on.
     pub online: Option<usize>,
+    /// How studies divide these CPUs.
+    pub split: Option<CpuSplit>,
     /// CPU quota of this process, in CPUs.
     pub quota: Option<f64>,
     /// Periods in which the quota stopped this process during the measurement, and all periods.
@@ -56,6 +73,16 @@ pub struct Facts {
     pub pauses: Vec<Pauses>,
     /// Wake-ups of threads that sleep.
     pub wakes: Wakes,
+    /// The saved noise floor of this machine.
+    pub floor: NoiseFloor,
+    /// Whether studies can limit the CPU time of a service.
+    pub cpu_limit: Availability,
+    /// Whether studies can give the generator a higher CPU weight.
+    pub cpu_weight: Availability,
+    /// Whether this user can create network namespaces.
+    pub network_namespace: Availability,
+    /// Whether this user can create mount namespaces.
+    pub mount_namespace: Availability,
     /// Whether the kernel reports pressure (PSI).
     pub pressure: Option<bool>,
     /// Who can use perf events: `kernel.perf_event_paranoid`.

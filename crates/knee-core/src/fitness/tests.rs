@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use super::*;
+use crate::fixture::division::{CpuSplit, Division, Shared};
 use crate::unit::Nanos;
 
 /// A machine with these files, otherwise as a fast, quiet one.
@@ -20,8 +21,18 @@ fn machine(files: &[(&str, &str)]) -> Facts {
         busy: Some(0.02),
         pauses: vec![Pauses { cpu: Some(0), measured: second, longest: Nanos(90_000), ..Pauses::default() }],
         wakes: Wakes { count: 3_000, late: 3, latest: Nanos::from_millis(2) },
+        split: Some(CpuSplit { division: division("0-1", "2-3", None), cores: 2, by_pilot: true }),
+        floor: NoiseFloor::Saved("goodput 1.2 % over 8 blocks".to_owned()),
+        cpu_limit: Some(Ok(())),
+        cpu_weight: Some(Ok(())),
+        network_namespace: Some(Ok(())),
+        mount_namespace: Some(Ok(())),
         ..Facts::read(&read)
     }
+}
+
+fn division(generator: &str, others: &str, shared: Option<Shared>) -> Division {
+    Division { generator: generator.to_owned(), others: others.to_owned(), shared }
 }
 
 /// A server with four CPUs that nothing limits.
@@ -141,8 +152,17 @@ fn what_is_missing_is_off_and_what_is_not_reported_is_unknown() {
         },
         Program { name: "k6", ..Program::default() },
     ];
-    let grades = ["pressure", "perf", "Redis", "k6"].map(|name| check(&facts, name).grade);
-    assert_eq!(grades, [Grade::Off, Grade::Off, Grade::Off, Grade::Ok]);
+    facts.floor = NoiseFloor::Never;
+    facts.cpu_limit = Some(Err("no cgroup of version 2 is mounted".to_owned()));
+    facts.cpu_weight.clone_from(&facts.cpu_limit);
+    facts.network_namespace = Some(Err("Operation not permitted".to_owned()));
+    facts.mount_namespace = None;
+    for name in ["pressure", "perf", "Redis", "noise", "cpu_limit", "cpu_weight", "network_ns"] {
+        let check = check(&facts, name);
+        assert_eq!(check.grade, Grade::Off, "{name}");
+        assert!(!check.effect.is_empty() && !check.remedy.is_empty(), "{check:#?}");
+    }
+    assert_eq!((check(&facts, "k6").grade, check(&facts, "mount_ns").grade), (Grade::Ok, Grade::Unknown));
     assert!(judge(&facts).fit && judge(&facts).answer.ends_with("no check found another limit."));
     // A system without /proc and /sys.
     let bare = Facts { optimized: true, ..Facts::read(&|_| None) };
@@ -155,4 +175,54 @@ fn what_is_missing_is_off_and_what_is_not_reported_is_unknown() {
 fn a_slow_clock_limits() {
     let slow = ("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n");
     assert_eq!(check(&server_but(&[slow]), "clock").grade, Grade::Limits);
+}
+
+#[test]
+fn the_cpus_of_studies_are_named_and_what_a_pilot_can_change_is_said() {
+    let mut facts = machine(&SERVER);
+    let by_pilot = "4 CPUs; 2 cores; studies give CPUs 0-1 to the generator, CPUs 2-3 to services and stores at first; \
+                    a pilot decides how many each side gets";
+    assert_eq!(check(&facts, "cpus").found, by_pilot);
+    assert_eq!(judge(&facts).division, Some(division("0-1", "2-3", None)));
+    facts.split = Some(CpuSplit { division: division("0", "1", None), cores: 2, by_pilot: false });
+    facts.cpus = Some(vec![0, 1]);
+    facts.online = None;
+    let apart = "2 CPUs; studies give CPU 0 to the generator, CPU 1 to services and stores";
+    assert_eq!(check(&facts, "cpus").found, apart);
+    let why = Some(Shared::Unknown);
+    facts.split = Some(CpuSplit { division: division("", "", why), cores: 0, by_pilot: false });
+    let shared = "2 CPUs; studies do not divide them: this system does not place processes";
+    assert_eq!(check(&facts, "cpus").found, shared);
+}
+
+#[test]
+fn a_saved_noise_floor_is_shown_and_one_that_is_ignored_says_why() {
+    let mut facts = machine(&SERVER);
+    assert_eq!(check(&facts, "noise").found, "goodput 1.2 % over 8 blocks");
+    facts.floor = NoiseFloor::Ignored("it is 31 days old".to_owned());
+    let ignored = check(&facts, "noise");
+    assert_eq!(ignored.found, "the saved noise floor is ignored: it is 31 days old");
+    assert_eq!((ignored.grade, ignored.remedy.as_str()), (Grade::Off, "run `knee calibrate`"));
+    assert!(judge(&facts).fit, "short measurements decide, not what was saved");
+}
+
+#[test]
+fn a_reason_that_limits_and_weights_share_is_given_once() {
+    let mut facts = machine(&SERVER);
+    facts.cpu_limit = Some(Err("no cgroup".to_owned()));
+    facts.cpu_weight = Some(Err("no cgroup".to_owned()));
+    assert_eq!(check(&facts, "cpu_limit").found, "not available: no cgroup");
+    assert_eq!(check(&facts, "cpu_weight").found, "not available, for the same reason as cpu_limit");
+    facts.cpu_limit = Some(Ok(()));
+    assert_eq!(check(&facts, "cpu_weight").found, "not available: no cgroup");
+}
+
+#[test]
+fn checks_come_area_by_area() {
+    let mut facts = machine(&SERVER);
+    facts.programs = vec![Program { name: "k6", ..Program::default() }];
+    let areas: Vec<Area> = judge(&facts).checks.iter().map(|check| check.area).collect();
+    let mut order = areas.clone();
+    order.dedup();
+    assert_eq!(order, [Area::Machine, Area::Noise, Area::Features, Area::Programs]);
 }

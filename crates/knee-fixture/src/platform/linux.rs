@@ -256,13 +256,17 @@ pub(crate) fn remove_group(path: &Path) {
 
 /// Removes the cgroups whose name begins with `prefix`; they must have no processes left.
 pub(crate) fn remove_groups(prefix: &str) {
-    for parent in [parent_v2(), parent_v1()].into_iter().flatten() {
-        for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-            if entry.file_name().to_string_lossy().starts_with(prefix) {
-                remove_group(&entry.path());
-            }
-        }
+    for path in groups(prefix) {
+        remove_group(&path);
     }
+}
+
+/// The cgroups whose name begins with `prefix`.
+pub(crate) fn groups(prefix: &str) -> Vec<PathBuf> {
+    let parents = [parent_v2(), parent_v1()].into_iter().flatten();
+    let entries = parents.flat_map(|parent| fs::read_dir(parent).into_iter().flatten().flatten());
+    let ours = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
+    ours.map(|entry| entry.path()).collect()
 }
 
 /// A new cgroup with the settings of its version: version 2 below the group of this process, otherwise version 1.

@@ -101,3 +101,8 @@ pub(crate) fn remove_group(_path: &Path) {}
 
 /// There are none.
 pub(crate) fn remove_groups(_prefix: &str) {}
+
+/// There are none.
+pub(crate) fn groups(_prefix: &str) -> Vec<PathBuf> {
+    Vec::new()
+}

@@ -17,6 +17,8 @@ pub struct Axis {
     pub by_ratio: bool,
     /// Its ticks, with what is written at them.
     pub ticks: Vec<(f64, String)>,
+    /// Whether it holds the seconds since the start of a run. Charts with such an axis share a cursor.
+    pub of_run: bool,
 }
 
 /// A value that no picture shows: less than a nanosecond, less than one request in years.
@@ -27,14 +29,21 @@ impl Axis {
     pub fn amounts(name: &str, most: f64) -> Self {
         let to = if most > 0.0 && most.is_finite() { most * 1.05 } else { 1.0 };
         let ticks = tick::linear(0.0, to).into_iter().map(|tick| (tick, tick::short(tick))).collect();
-        Self { name: name.to_owned(), from: 0.0, to, by_ratio: false, ticks }
+        Self { name: name.to_owned(), from: 0.0, to, by_ratio: false, ticks, of_run: false }
     }
 
     /// An axis of shares of 0 to 1, in per cent.
     pub fn shares(name: &str) -> Self {
         let ticks =
             [0.0, 0.25, 0.5, 0.75, 1.0].map(|tick| (tick, format!("{} %", tick::short(tick * 100.0))));
-        Self { name: name.to_owned(), from: 0.0, to: 1.0, by_ratio: false, ticks: ticks.to_vec() }
+        Self {
+            name: name.to_owned(),
+            from: 0.0,
+            to: 1.0,
+            by_ratio: false,
+            ticks: ticks.to_vec(),
+            of_run: false,
+        }
     }
 
     /// An axis of times in nanoseconds from `least` to `most`, both above 0, by ratio.
@@ -42,14 +51,14 @@ impl Axis {
         let least = least.max(1.0);
         let (from, to) = (least * 0.8, most.max(least) * 1.25);
         let ticks = tick::logarithmic(from, to).into_iter().map(|tick| (tick, tick::time(tick))).collect();
-        Self { name: name.to_owned(), from, to, by_ratio: true, ticks }
+        Self { name: name.to_owned(), from, to, by_ratio: true, ticks, of_run: false }
     }
 
     /// An axis of the seconds since the start of a run.
     pub fn since_start(to: f64) -> Self {
         let to = if to > 0.0 && to.is_finite() { to } else { 1.0 };
         let ticks = tick::seconds(to).into_iter().map(|tick| (tick, tick::since_start(tick))).collect();
-        Self { name: String::new(), from: 0.0, to, by_ratio: false, ticks }
+        Self { name: String::new(), from: 0.0, to, by_ratio: false, ticks, of_run: true }
     }
 
     /// An axis of percentiles by their nines, from 0 to the share `most`, less than 1. Equal distances are equal ratios of
@@ -68,7 +77,7 @@ impl Axis {
         let to = nines(most).max(0.1);
         let marks = MARKS.iter().map(|(share, text)| (nines(*share), (*text).to_owned()));
         let ticks = marks.filter(|(place, _)| *place <= to + 1e-9).collect();
-        Self { name: name.to_owned(), from: 0.0, to, by_ratio: false, ticks }
+        Self { name: name.to_owned(), from: 0.0, to, by_ratio: false, ticks, of_run: false }
     }
 
     /// An axis of load levels.
@@ -76,7 +85,7 @@ impl Axis {
         let (from, to) = if by_ratio { (from * 0.9, to * 1.1) } else { (from, to * 1.03) };
         let round = if by_ratio { tick::logarithmic(from, to) } else { tick::linear(from, to) };
         let ticks = round.into_iter().map(|tick| (tick, tick::short(tick))).collect();
-        Self { name: name.to_owned(), from, to, by_ratio, ticks }
+        Self { name: name.to_owned(), from, to, by_ratio, ticks, of_run: false }
     }
 
     /// The same axis with whole numbers at its ticks, for what is counted.
@@ -90,7 +99,7 @@ impl Axis {
     pub fn places(name: &str, last: usize) -> Self {
         let (from, to) = (0.5, last.max(1) as f64 + 0.5);
         let ticks = tick::linear(from, to).into_iter().map(|tick| (tick, tick::short(tick))).collect();
-        Self { name: name.to_owned(), from, to, by_ratio: false, ticks }.of_counts()
+        Self { name: name.to_owned(), from, to, by_ratio: false, ticks, of_run: false }.of_counts()
     }
 
     /// Where a value is, 0 at the beginning and 1 at the end; values beyond an end are at that end.

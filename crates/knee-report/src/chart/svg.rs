@@ -98,9 +98,14 @@ impl<'c> Field<'c> {
 fn picture(chart: &Chart, size: &Size) -> Markup {
     let field = Field::of(chart, size);
     let (width, height) = (size.width.to_string(), field.height.to_string());
+    // Where the field is, for the cursor.
+    let of_run = |text: String| chart.x.of_run.then_some(text);
     html! {
         svg class=(size.class) viewBox=(format!("0 0 {width} {height}")) width=(width) height=(height)
-            font-size="12" font-family=(LETTERS) display=[size.hidden.then_some("none")] role="img" {
+            font-size="12" font-family=(LETTERS) display=[size.hidden.then_some("none")] role="img"
+            data-left=[of_run(pixels(field.left))] data-right=[of_run(pixels(field.right))]
+            data-top=[of_run(pixels(field.top))] data-bottom=[of_run(pixels(field.bottom))]
+            data-end=[of_run(chart.x.to.to_string())] {
             title { (chart.name) }
             desc { (chart.description) }
             @for band in &chart.bands { (band_of(&field, band)) }

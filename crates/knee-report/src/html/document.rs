@@ -112,7 +112,7 @@ fn page(
         sections.push(Section::new("detail", "In detail", "", body));
     }
     sections.extend(self::sections(rest, plots));
-    Page { front, sections, data, place: Place::File }.render()
+    Page { front, sections, data, moments: Vec::new(), place: Place::File }.render()
 }
 
 /// The first screen, and the blocks that do not belong there.

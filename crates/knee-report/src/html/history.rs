@@ -22,13 +22,18 @@ use crate::number::count;
 use crate::study::change as change_of;
 
 /// Most rows of the list; the JSON has all.
-const ROWS_MAX: usize = 500;
+const ROWS_MAX: usize = 200;
 /// Rows that are not folded.
 const ROWS_OPEN: usize = 30;
 /// Most lines of runs with charts of their own.
 const LINES_MAX: usize = 40;
 /// Fewest runs that are shown as a trend.
 const RUNS_MIN: usize = 3;
+/// Most dots of all charts together, and of one chart: a page of 10,000 runs stays small.
+const DOTS_MAX: usize = 600;
+const CHART_DOTS_MAX: usize = 300;
+/// Fewest dots of a chart of many runs.
+const CHART_DOTS_MIN: usize = 20;
 /// Most changes in the first screen.
 const CHANGES_MAX: usize = 5;
 /// The height of a chart on a wide page, in pixels.
@@ -42,7 +47,14 @@ pub fn history(history: &History) -> String {
     sections.extend(trends(&lines));
     sections.extend(skipped(history));
     let json = crate::history::json(history);
-    Page { front: front(history, &lines), sections, data: Data::document(json), place: Place::File }.render()
+    Page {
+        front: front(history, &lines),
+        sections,
+        data: Data::document(json),
+        moments: Vec::new(),
+        place: Place::File,
+    }
+    .render()
 }
 
 /// The same for a server that has the results too. `search` is what the entries were chosen by; empty without a choice.
@@ -55,8 +67,14 @@ pub fn served_history(history: &History, search: &str) -> String {
     sections.extend(trends(&lines));
     sections.extend(skipped(history));
     let json = crate::history::json(history);
-    Page { front: front(history, &lines), sections, data: Data::document(json), place: Place::Served }
-        .render()
+    Page {
+        front: front(history, &lines),
+        sections,
+        data: Data::document(json),
+        moments: Vec::new(),
+        place: Place::Served,
+    }
+    .render()
 }
 
 /// Whether there are enough runs for a trend: one that counts has at least so many.
@@ -146,6 +164,8 @@ fn of_change(trend: &Trend, change: &ChangePoint) -> String {
 }
 
 fn trends(lines: &[&[Trend]]) -> Vec<Section> {
+    let dots = dots_of_each(drawn(lines).take(LINES_MAX).flatten().count());
+    let of_line = |(place, line)| of_line(place, line, dots);
     let mut sections: Vec<Section> = drawn(lines).take(LINES_MAX).enumerate().map(of_line).collect();
     let (shown, all) = (drawn(lines).count(), lines.len());
     if shown < all {
@@ -166,13 +186,18 @@ fn too_short(lines: usize) -> String {
     format!("{many}{of} fewer than {RUNS_MIN} runs that count; a trend needs {RUNS_MIN}.")
 }
 
-fn of_line((place, line): (usize, &[Trend])) -> Section {
+/// Most dots of each of so many charts.
+fn dots_of_each(charts: usize) -> usize {
+    (DOTS_MAX / charts.max(1)).clamp(CHART_DOTS_MIN, CHART_DOTS_MAX)
+}
+
+fn of_line(place: usize, line: &[Trend], dots: usize) -> Section {
     let newest = &line[0].newest;
     let remark = [&newest.title, &newest.load, &newest.machine].map(|part| words::text(part)).join(" · ");
     let heading = format!("{} [{}]", words::plain_name(&newest.name), newest.like());
     let body = html! {
         ul { @for trend in line { @for sentence in sentences(trend) { li { (words::sentence(&sentence)) } } } }
-        (pictures(line))
+        (pictures(line, dots))
     };
     Section::new(&format!("trend-{}", place + 1), &heading, remark, body)
 }
@@ -195,37 +220,63 @@ fn sentences(trend: &Trend) -> Vec<String> {
     }
 }
 
-fn pictures(line: &[Trend]) -> Markup {
+fn pictures(line: &[Trend], dots: usize) -> Markup {
     let shown = line.iter().filter(|trend| trend.points.len() >= RUNS_MIN);
-    html! { @for trend in shown { (figure(&chart(trend))) } }
+    html! {
+        @for trend in shown {
+            @let together = trend.points.len().div_ceil(dots);
+            (figure(&chart(trend, together)))
+            @if together > 1 { p.note { "Each dot is the median of " (together) " runs; " code { "knee history --trend --format json" } " prints them all." } }
+        }
+    }
 }
 
-/// A figure over the runs, with the levels between its changes.
-fn chart(trend: &Trend) -> Chart {
+/// A figure over the runs, so many of them `together` in a dot, with the levels between its changes.
+fn chart(trend: &Trend, together: usize) -> Chart {
     let (drawn, unit): (fn(f64) -> f64, &str) = match trend.metric {
         TrendMetric::Goodput => (|value| value, "OK responses/s"),
         TrendMetric::P50 | TrendMetric::P99 => (|value| value * 1e3, "ms"),
     };
-    let points: Vec<(f64, f64)> =
-        (1..).zip(&trend.points).map(|(run, (_, value))| (f64::from(run), drawn(*value))).collect();
+    let dots: Vec<Dot> = trend
+        .points
+        .chunks(together)
+        .enumerate()
+        .map(|(place, runs)| {
+            let figure = median(runs.iter().map(|(_, figure)| *figure).collect());
+            let first = words::plain_name(&runs[0].0);
+            let many = if runs.len() > 1 {
+                format!(" and the next {}, median", runs.len() - 1)
+            } else {
+                String::new()
+            };
+            Dot {
+                at: ((place * together) as f64 + (runs.len() + 1) as f64 / 2.0, drawn(figure)),
+                tone: Tone::Blue,
+                shape: Shape::Disc,
+                text: format!("{first}{many}: {}", value(trend.metric, figure)),
+            }
+        })
+        .collect();
+    let points: Vec<(f64, f64)> = dots.iter().map(|dot| dot.at).collect();
     let most = points.iter().map(|(_, value)| *value).fold(0.0, f64::max);
-    let dots = points.iter().zip(&trend.points).map(|(at, (record, figure))| Dot {
-        at: *at,
-        tone: Tone::Blue,
-        shape: Shape::Disc,
-        text: format!("{}: {}", words::plain_name(record), value(trend.metric, *figure)),
-    });
-    let x = Axis::places("runs, oldest first", points.len());
+    let x = Axis::places("runs, oldest first", trend.points.len());
     let name = format!("{} of {}", trend.metric.name(), words::plain_name(&trend.newest.name));
     let description = format!(
         "{} {} runs, at most {}.",
         trend.metric.name(),
-        points.len(),
+        trend.points.len(),
         value(trend.metric, most_of(trend))
     );
     let run_line = Line::new("", Tone::Blue, Stroke::Thin, points.iter().copied().map(Some).collect());
     let chart = Chart::of_lines(&name, &description, x, Axis::amounts(unit, most), vec![run_line]);
-    Chart { dots: dots.collect(), bands: bands(trend), height: HEIGHT, ..chart }
+    Chart { dots, bands: bands(trend), height: HEIGHT, ..chart }
+}
+
+/// The middle of figures, of which there is one at least.
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    let middle = figures.len() / 2;
+    if figures.len() % 2 == 1 { figures[middle] } else { f64::midpoint(figures[middle - 1], figures[middle]) }
 }
 
 fn most_of(trend: &Trend) -> f64 {
@@ -291,5 +342,21 @@ fn row(entry: &Entry, first: fn(&Entry) -> Markup) -> Vec<Markup> {
 fn skipped(history: &History) -> Option<Section> {
     let files = &history.skipped;
     let list = html! { ul { @for (file, reason) in files { li { (words::name(file)) ": " (words::text(reason)) } } } };
-    (!files.is_empty()).then(|| Section::new("skipped", "Files that could not be read", "", list))
+    (!files.is_empty()).then(|| Section::new("skipped", "Files that are not in the list", "", list))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_middle_figure_or_between_the_two_in_the_middle() {
+        assert_eq!((median(vec![3.0, 1.0, 2.0]), median(vec![4.0, 1.0, 2.0, 3.0])), (2.0, 2.5));
+    }
+
+    #[test]
+    fn few_charts_have_many_dots_each_and_many_charts_have_few() {
+        assert_eq!((dots_of_each(0), dots_of_each(2), dots_of_each(10)), (300, 300, 60));
+        assert_eq!(dots_of_each(120), 20);
+    }
 }

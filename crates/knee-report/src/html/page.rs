@@ -5,17 +5,15 @@
 
 use maud::{DOCTYPE, Markup, html};
 
+use super::cursor::{self, Moment};
 use super::data::Data;
 use super::front::Front;
+use super::inline::Inline;
 use super::section::Section;
 use super::{raw, words};
 
-/// What a browser can load and run for a page: nothing but its own style and pictures within it.
-const POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
-/// The same for a page with forms.
-const POLICY_WITH_FORMS: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'self'";
+/// What a browser can load for a page: nothing but its own style and pictures within it.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'";
 
 /// Where a page is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,10 +25,11 @@ pub(super) enum Place {
 }
 
 impl Place {
-    const fn policy(self) -> &'static str {
+    /// Where forms can be sent.
+    const fn forms(self) -> &'static str {
         match self {
-            Self::File => POLICY,
-            Self::Served => POLICY_WITH_FORMS,
+            Self::File => "form-action 'none'",
+            Self::Served => "form-action 'self'",
         }
     }
 
@@ -53,11 +52,22 @@ pub(super) struct Page {
     pub sections: Vec<Section>,
     /// The data within.
     pub data: Data,
+    /// What the cursor says over the charts of a run; empty without one.
+    pub moments: Vec<Moment>,
     /// Where it is read.
     pub place: Place,
 }
 
 impl Page {
+    /// What a browser can load and run for it: of scripts, the cursor alone, if there is one.
+    fn policy(&self) -> String {
+        let forms = self.place.forms();
+        if self.moments.is_empty() {
+            return format!("{POLICY}; {forms}");
+        }
+        format!("{POLICY}; {forms}; script-src {}", Inline::Cursor.source())
+    }
+
     /// The file; it ends in a line feed.
     pub fn render(&self) -> String {
         let title = format!("{} · {}", words::plain_name(&self.front.subject), self.front.kind);
@@ -66,12 +76,14 @@ impl Page {
             html lang="en" {
                 head {
                     meta charset="utf-8";
-                    meta http-equiv="Content-Security-Policy" content=(self.place.policy());
+                    meta http-equiv="Content-Security-Policy" content=(self.policy());
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
                     meta name="referrer" content="no-referrer";
                     meta name="generator" content=(MADE_BY);
                     title { (title) }
+                    // Else browsers ask `knee serve` for an icon, which the content policy forbids.
+                    link rel="icon" href="data:,";
                     style { (raw::style()) }
                 }
                 body {
@@ -84,6 +96,7 @@ impl Page {
                     }
                     footer { p { "Written by " (MADE_BY) ". " (words::sentence(self.place.foot())) } }
                     (self.data.elements())
+                    (cursor::elements(&self.moments))
                 }
             }
         };

@@ -17,7 +17,35 @@ pub(super) fn style() -> Markup {
 pub(super) fn drawing(svg: &str) -> Markup {
     // An SVG within HTML has no declaration.
     let start = svg.find("<svg").unwrap_or(svg.len());
-    PreEscaped(svg[start..].to_owned())
+    PreEscaped(shortened(&svg[start..]))
+}
+
+/// The letters of [`crate::study::plot`], which the style sheet of a page repeats for its pictures.
+const LETTERS: &str = " font-family=\"Helvetica, Arial, sans-serif\"";
+
+/// The same picture with the attributes that each element repeats said once: they are a third of a page with many pictures.
+/// What stands between the elements stays as it is.
+fn shortened(svg: &str) -> String {
+    let mut short = String::with_capacity(svg.len());
+    for (place, piece) in svg.split('<').enumerate() {
+        if place == 0 {
+            short.push_str(piece);
+            continue;
+        }
+        let (tag, text) = piece.split_once('>').unwrap_or((piece, ""));
+        let tag =
+            tag.replace(LETTERS, "").replace(" opacity=\"1\"", "").replace(" text-anchor=\"start\"", "");
+        let tag =
+            if tag.starts_with("svg ") { tag.replacen("svg", &format!("svg{LETTERS}"), 1) } else { tag };
+        // Writing into a text cannot fail.
+        let _ = write!(short, "<{tag}>{}", text.trim_matches('\n'));
+    }
+    short
+}
+
+/// A script of this crate.
+pub(super) fn script(own: &'static str) -> Markup {
+    PreEscaped(own.to_owned())
 }
 
 /// Base64 as a JSON string: none of its characters means anything in HTML.
@@ -51,6 +79,19 @@ pub(super) fn json(indented: &str) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_picture_says_its_letters_once_and_keeps_every_word() {
+        let text = |x: u32, words: &str| {
+            format!("<text x=\"{x}\" text-anchor=\"start\"{LETTERS} opacity=\"1\">\n{words}\n</text>\n")
+        };
+        let words = "a opacity=\"1\" &lt;b&gt; text-anchor=\"start\"";
+        let svg = format!("<?xml?><svg width=\"8\">\n{}{}</svg>", text(1, words), text(2, "c"));
+        let drawn = drawing(&svg).into_string();
+        let expected =
+            format!("<svg{LETTERS} width=\"8\"><text x=\"1\">{words}</text><text x=\"2\">c</text></svg>");
+        assert_eq!(drawn, expected);
+    }
 
     #[test]
     fn data_keeps_its_meaning_and_cannot_end_its_element() {

@@ -10,6 +10,8 @@ mod findings;
 
 mod first;
 
+mod observers;
+
 mod over_time;
 
 mod parts;
@@ -23,6 +25,7 @@ mod validity;
 use knee_core::record::compact::Compact;
 use maud::{Markup, html};
 
+use super::cursor::Moment;
 use super::data::Data;
 use super::front::Front;
 use super::page::{Page, Place};
@@ -35,6 +38,9 @@ use crate::{View, json};
 
 /// Most columns of a chart over time.
 const COLUMNS_MAX: usize = 300;
+/// What applies to all observers.
+const OBSERVED: &str =
+    "what observers saw of databases, caches, processes and this machine, on the clock of the run";
 /// Most intervals in the data; a day of seconds would be some 80 MB.
 const INTERVALS_MAX: usize = 3_600;
 
@@ -45,15 +51,17 @@ pub fn run(view: &View, record: Option<&Compact>, style: &Style) -> String {
         front: first::front(view, &columns, style),
         sections: sections(view, &columns, style),
         data: data(view, record),
+        moments: over_time::moments(view, &columns, style),
         place: Place::File,
     };
     page.render()
 }
 
-/// The first screen and the sections of a run, for the page of a search that loaded it.
-pub(super) fn parts(view: &View, style: &Style) -> (Front, Vec<Section>) {
+/// The first screen, the sections and the moments of a run, for the page of a search that loaded it.
+pub(super) fn parts(view: &View, style: &Style) -> (Front, Vec<Section>, Vec<Moment>) {
     let columns = Columns::of(&view.series, COLUMNS_MAX);
-    (first::front(view, &columns, style), sections(view, &columns, style))
+    let moments = over_time::moments(view, &columns, style);
+    (first::front(view, &columns, style), sections(view, &columns, style), moments)
 }
 
 /// What stops the service; `None` if nothing was found.
@@ -77,6 +85,7 @@ fn sections(view: &View, columns: &Columns, style: &Style) -> Vec<Section> {
     add("endpoints", "Endpoints", String::new(), requests::endpoints(view, style));
     add("parts", "Parts", String::new(), parts::section(view, style));
     add("phases", "Phases", String::new(), distribution::phases(view, style));
+    add("observers", "Beside the run", OBSERVED.to_owned(), observers::section(view, columns, style));
     add("validity", "Validity", String::new(), Some(validity::section(view)));
     add("generator", "Load generator", String::new(), Some(validity::generator(view, columns, style)));
     add("intervals", "Intervals", String::new(), over_time::table(view, style));

@@ -20,7 +20,7 @@ const FOREST_MAX: usize = 12;
 
 /// The page of a search. Of `style`, only the unit of times matters.
 pub fn search(search: &Search, style: &Style) -> String {
-    let (mut front, of_the_load) = run::parts(&search.look, style);
+    let (mut front, of_the_load, moments) = run::parts(&search.look, style);
     front.kind = "Search for what stops it";
     front.subject.clone_from(&search.title);
     front.answer.insert(0, find::sentence(search));
@@ -28,7 +28,7 @@ pub fn search(search: &Search, style: &Style) -> String {
     let mut sections = proof(&search.proof, style);
     sections.extend(of_the_load);
     let data = Data::whole(find::json(search), &kept::search(search, style));
-    Page { front, sections, data, place: Place::File }.render()
+    Page { front, sections, data, moments, place: Place::File }.render()
 }
 
 fn proof(proof: &Proof, style: &Style) -> Vec<Section> {

@@ -6,6 +6,7 @@
 use maud::{DOCTYPE, Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use super::inline::Inline;
 use super::{raw, words};
 use crate::history::{Entry, moment};
 
@@ -84,6 +85,11 @@ pub fn notice(says: &str, hint: &str) -> String {
 
 /// A page that only the server has, with a way back.
 pub(super) fn own(title: &str, body: &Markup) -> String {
+    with_script(title, body, None)
+}
+
+/// The same with a script.
+pub(super) fn with_script(title: &str, body: &Markup, script: Option<Inline>) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -97,23 +103,30 @@ pub(super) fn own(title: &str, body: &Markup) -> String {
                 link rel="icon" href="data:,";
                 style { (raw::style()) }
             }
-            body { main { (body) } }
+            body { main { (body) } @if let Some(script) = script { (script.element()) } }
         }
     };
     with_way_back(&(page.into_string() + "\n"))
 }
 
-/// A page that leads on to `place` by itself, so that a token in the address does not stay there.
-pub fn arrival(place: &str) -> String {
+/// A page that leads on to `place` by itself, so that a token in the address does not stay there. `script` keeps what
+/// stands behind the `#` of the address, which would be lost otherwise.
+pub fn arrival(place: &str, script: Option<Inline>) -> String {
+    let on = html! { meta http-equiv="refresh" content=(format!("0; url={place}")); };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="refresh" content=(format!("0; url={place}"));
+                @if script.is_some() { noscript { (on) } } @else { (on) }
                 title { "knee" }
+                // Else browsers ask for an icon, which the content policy of the page forbids.
+                link rel="icon" href="data:,";
             }
-            body { main { p { a href=(place) { "Continue" } } } }
+            body {
+                main { p { a href=(place) data-next[script.is_some()] { "Continue" } } }
+                @if let Some(script) = script { (script.element()) }
+            }
         }
     };
     page.into_string() + "\n"

@@ -4,6 +4,7 @@
 
 use maud::{Markup, html};
 
+use super::inline::Inline;
 use super::{served, words};
 
 /// Where the form is, and where it is sent.
@@ -35,11 +36,6 @@ pub mod field {
     pub const QUICK: &str = "quick";
 }
 
-/// The path of the page with the forms, for who has the token that controls.
-pub fn path_with(control: &str) -> String {
-    format!("{START}?control={control}")
-}
-
 /// What can be started, by path.
 #[derive(Clone, Debug, Default)]
 pub struct Offers {
@@ -47,6 +43,28 @@ pub struct Offers {
     pub scripts: Vec<String>,
     /// Folders of studies.
     pub studies: Vec<String>,
+}
+
+/// What became of the last load.
+#[derive(Clone, Debug)]
+pub enum State {
+    /// None was started.
+    Nothing,
+    /// One is in progress: in words, and where its live page is, once it is known.
+    Running(String, Option<String>),
+    /// It has ended.
+    Ended(Ended),
+}
+
+/// How a load ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// What was started.
+    pub title: String,
+    /// What happened, as the end of a sentence about it.
+    pub how: String,
+    /// What it said last, unless all went well.
+    pub lines: Vec<String>,
 }
 
 /// A field with its name, its label, and what it is filled with.
@@ -68,23 +86,43 @@ fn choice(name: &str, label: &str, of: &[String]) -> Markup {
     }
 }
 
-/// A form of one kind. Nothing is started before its answer is confirmed.
-fn form(control: &str, kind: &str, title: &str, fields: &Markup) -> Markup {
+/// A form of one kind. Nothing is started before its answer is confirmed. Who opened the second URL need not type its token.
+fn form(kind: &str, title: &str, fields: &Markup) -> Markup {
     html! {
         section {
             h2 { (title) }
             form.start method="post" action=(START) {
-                input type="hidden" name="control" value=(control);
                 input type="hidden" name=(field::KIND) value=(kind);
                 (fields)
+                p.field.token {
+                    label for=(format!("{kind}-control")) { "Token behind `#control=` of the second URL" } " "
+                    input id=(format!("{kind}-control")) name="control" maxlength="64" autocomplete="off";
+                }
                 p { button { "Show what would run" } }
             }
         }
     }
 }
 
-/// The page with the forms. `running`: the load in progress, in words, and where its live page is.
-pub fn forms(control: &str, offers: &Offers, running: Option<(&str, &str)>) -> String {
+/// The load in progress, or how the last one ended.
+fn last(state: &State) -> Markup {
+    html! {
+        @match state {
+            State::Nothing => p { "Nothing is running." },
+            State::Running(title, Some(live)) => {
+                p { "Running: " (words::text(title)) ". " a href=(live) { "Watch or stop it" } }
+            }
+            State::Running(title, None) => p { "Running: " (words::text(title)) "." },
+            State::Ended(Ended { title, how, lines }) => {
+                p { "Nothing is running. The last load, " (words::text(title)) ", " (how) ". " a href="/" { "All results" } }
+                @if !lines.is_empty() { pre { @for line in lines { (words::text(line)) "\n" } } }
+            }
+        }
+    }
+}
+
+/// The page with the forms.
+pub fn forms(offers: &Offers, state: &State) -> String {
     let url = html! {
         (text(field::URL, "URL", "http://127.0.0.1:8080/", field::URL))
         (text(field::RATE, "Rate, requests/s (empty: as fast as the connections get answers)", "", field::URL))
@@ -105,19 +143,16 @@ pub fn forms(control: &str, offers: &Offers, running: Option<(&str, &str)>) -> S
         header.front {
             p.kind { "knee serve" }
             h1.answer { "Start a load" }
-            @match running {
-                Some((title, live)) => p { "Running: " (words::text(title)) ". " a href=(live) { "Watch or stop it" } }
-                None => p { "Nothing is running." }
-            }
+            (last(state))
         }
-        (form(control, field::URL, "A URL", &url))
-        @if !offers.scripts.is_empty() { (form(control, field::SCRIPT, "A script", &script)) }
-        @if !offers.studies.is_empty() { (form(control, field::STUDY, "A study", &study)) }
+        (form(field::URL, "A URL", &url))
+        @if !offers.scripts.is_empty() { (form(field::SCRIPT, "A script", &script)) }
+        @if !offers.studies.is_empty() { (form(field::STUDY, "A study", &study)) }
         @if offers.scripts.is_empty() && offers.studies.is_empty() {
             p.note { "No folder with scripts or studies was named: " code { "knee serve --control --folder DIR" } "." }
         }
     };
-    page("Start a load", &body)
+    served::with_script("Start a load · knee", &body, Some(Inline::Control))
 }
 
 /// The page that shows what would run. `facts` are pairs of a name and a text; `fields` go with the confirmation.
@@ -128,7 +163,7 @@ pub fn confirmation(control: &str, facts: &[(&str, String)], fields: &[(String, 
         form.start method="post" action=(CONFIRMED) {
             input type="hidden" name="control" value=(control);
             @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
-            p { button { "Start" } " " a href=(path_with(control)) { "Back" } }
+            p { button { "Start" } " " a href=(START) { "Back" } }
         }
     };
     page("Start this load?", &body)
@@ -139,7 +174,10 @@ pub fn started(title: &str, live: &str) -> String {
     let body = html! {
         header.front { p.kind { "knee serve" } h1.answer { "The load has started" } p { (words::text(title)) } }
         p { a href=(live) { "Watch it live" } }
-        p.note { "Its result is in the list when it has ended." }
+        p.note {
+            "When it has ended, its result is in the list, and the page with the "
+            a href=(START) { "forms" } " says how it ended."
+        }
     };
     page("The load has started", &body)
 }
@@ -156,13 +194,19 @@ mod tests {
     fn what_was_typed_is_text_on_every_page() {
         let hostile = "<script>alert(1)</script>\"";
         let offers = Offers { scripts: vec![hostile.to_owned()], studies: vec![hostile.to_owned()] };
+        let ended = Ended {
+            title: hostile.to_owned(),
+            how: "has ended with exit code 107".to_owned(),
+            lines: vec![hostile.to_owned()],
+        };
         let pairs = [(hostile.to_owned(), hostile.to_owned())];
         for page in [
-            forms("token", &offers, Some((hostile, "http://127.0.0.1:1/"))),
+            forms(&offers, &State::Running(hostile.to_owned(), Some("http://127.0.0.1:1/".to_owned()))),
+            forms(&offers, &State::Ended(ended)),
             confirmation("token", &[("URL", hostile.to_owned())], &pairs),
             started(hostile, "http://127.0.0.1:1/"),
         ] {
-            assert!(!page.contains("<script") && page.contains("&lt;script"), "{page}");
+            assert!(!page.contains("<script>alert") && page.contains("&lt;script"), "{page}");
             let policy = "<meta name=\"referrer\" content=\"same-origin\">";
             assert!(page.contains(policy), "else browsers send the origin of the form as null: {page}");
         }
@@ -170,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_form_of_what_is_not_offered_is_not_there() {
-        let page = forms("token", &Offers::default(), None);
+        let page = forms(&Offers::default(), &State::Nothing);
         assert!(
             !page.contains("A study") && page.contains("--folder DIR") && page.contains("Nothing is running")
         );

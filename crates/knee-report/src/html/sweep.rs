@@ -25,7 +25,14 @@ use crate::text::validity::{count, meaning};
 pub fn sweep(view: &SweepView<'_>, style: &Style) -> String {
     let kept = kept::sweep(view, style);
     let data = Data::whole(kept.printed.json.clone(), &kept);
-    Page { front: front(view), sections: sections(view, style), data, place: Place::File }.render()
+    Page {
+        front: front(view),
+        sections: sections(view, style),
+        data,
+        moments: Vec::new(),
+        place: Place::File,
+    }
+    .render()
 }
 
 fn front(view: &SweepView<'_>) -> Front {

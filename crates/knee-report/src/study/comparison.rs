@@ -401,6 +401,16 @@ fn unknown(pair: &RecordPair) -> Vec<String> {
     points
 }
 
+/// The noise of a machine in one line.
+pub fn noise_floor(calibration: &Calibration) -> String {
+    let blocks = BLOCKS_SHOWN[0];
+    let floors = calibration.deviations.keys().filter_map(|metric| {
+        let change = calibration.change(*metric, blocks)?;
+        Some(format!("{metric} {}", either_way(*metric, change)))
+    });
+    format!("{} over {blocks} blocks", floors.collect::<Vec<_>>().join(", "))
+}
+
 /// The noise of a machine. `notes` are further remarks.
 pub fn calibration(calibration: &Calibration, machine: &str, notes: &[String]) -> Document {
     let mut table = table(["metric", "deviation per block", "", ""]);

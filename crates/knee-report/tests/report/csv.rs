@@ -38,8 +38,10 @@ fn a_run_without_intervals_is_a_header() {
 
 #[test]
 fn a_title_is_never_a_formula() {
-    let mut run = fixture::all_refused();
-    run.head.title = "=HYPERLINK(\"http://evil/\",\"x\")\x1b[2J".into();
-    let rows = rows(&csv::render(&View::of(&run)));
-    assert_eq!(rows[1].last().unwrap(), "'=HYPERLINK(\"http://evil/\",\"x\")\\x1b[2J");
+    for sign in ["=", "+", "-", "@", "=-", "+@"] {
+        let mut run = fixture::all_refused();
+        run.head.title = format!("{sign}HYPERLINK(\"http://evil/\",\"x\")\x1b[2J");
+        let rows = rows(&csv::render(&View::of(&run)));
+        assert_eq!(*rows[1].last().unwrap(), format!("'{sign}HYPERLINK(\"http://evil/\",\"x\")\\x1b[2J"));
+    }
 }

@@ -136,3 +136,18 @@ fn two_runs_are_no_trend_and_the_page_says_so_in_a_line() {
     let text = &page.of_class("note")[0].text;
     assert_eq!(text, "One group of like runs has fewer than 3 runs that count; a trend needs 3.");
 }
+
+#[test]
+fn a_page_of_ten_thousand_runs_has_at_most_300_kb_beside_its_data_and_every_dot_is_a_median() {
+    let mut entries: Vec<Entry> = (0..10_000)
+        .map(|place| entry(&format!("service-{}", place % 4), place, if place < 9_600 { 2.0 } else { 4.0 }))
+        .collect();
+    entries.reverse();
+    let found = trends(&entries);
+    let page = html::history(&History { entries, trends: Some(found), ..History::default() });
+    let beside = page.split_once("<script").map_or(&*page, |(before, _)| before);
+    assert!(beside.len() < 300_000, "{} bytes", beside.len());
+    assert!(beside.contains("Each dot is the median of "), "and the page says so");
+    let answer = beside.split("class=\"answer\"").nth(1).unwrap().split('<').next().unwrap();
+    assert_eq!(answer, ">4 persistent changes of figures.");
+}

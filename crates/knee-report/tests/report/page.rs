@@ -12,7 +12,7 @@ use html5ever::tokenizer::{
 };
 
 /// Elements without an end.
-const EMPTY: [&str; 4] = ["meta", "br", "hr", "input"];
+const EMPTY: [&str; 5] = ["meta", "link", "br", "hr", "input"];
 
 /// An element.
 #[derive(Clone, Debug, Default)]

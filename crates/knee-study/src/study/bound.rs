@@ -49,7 +49,7 @@ impl Component {
         }
     }
 
-    /// Whether a part of a fixture, by its name in [`super::Place::cpus`], belongs to it.
+    /// Whether a part of a fixture, by its name in [`super::trial::Placement::cpus`], belongs to it.
     fn holds(self, name: &str) -> bool {
         match self {
             Self::Generator => name == GENERATOR,

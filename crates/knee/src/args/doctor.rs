@@ -34,8 +34,8 @@ pub enum DoctorFormat {
 
 /// Shown below the help.
 const CODES: &str = "\
-Sends no load, changes nothing. Keeps all CPUs busy for 1 s, so run it while
-nothing is measured. docs/reference/doctor.md explains the checks.
+Sends no load, leaves nothing behind. Keeps all CPUs busy for 1 s, so run it
+while nothing is measured. docs/reference/doctor.md explains the checks.
 Exit codes:
   0    fit to measure, perhaps within limits
   120  not fit: results from this machine would be invalid";

@@ -26,4 +26,8 @@ pub struct WebFlags {
     /// The highest rate that can be asked for on that page, instead of the peak of the plan
     #[arg(long, value_name = "RATE", requires = "control")]
     pub steer_max: Option<String>,
+
+    /// Stop as after Ctrl-C when stdin ends; for the program that started this one
+    #[arg(long, requires = "control", hide = true)]
+    pub stop_with_input: bool,
 }

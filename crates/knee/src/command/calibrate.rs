@@ -4,9 +4,7 @@
 
 use std::path::Path;
 
-use jiff::Timestamp;
 use knee_core::clock;
-use knee_core::unit::Nanos;
 use knee_driver::calibration::{DAYS, SavedCalibration};
 use knee_engine::control::{Control, Request};
 use knee_engine::host;
@@ -100,7 +98,7 @@ fn document(kept: &SavedCalibration, mut notes: Vec<String>, path: &Path) -> Doc
     let cpu = machine.cpu.as_deref().unwrap_or(&machine.arch);
     let on = format!("{} CPUs of {cpu} under {}", machine.cores, machine.system);
     let place = on_one_line(&path.display().to_string());
-    notes.push(format!("measured on {}, saved for {DAYS} days in {place}", day(kept.made)));
+    notes.push(format!("measured on {}, saved for {DAYS} days in {place}", noise::day(kept.made)));
     shown::calibration(&kept.calibration, &on, &notes)
 }
 
@@ -116,10 +114,4 @@ fn side(url: Option<&str>) -> Result<Side, Problem> {
         return Ok(Side::Command { words, env: Vec::new() });
     };
     Ok(Side::Url(url.to_owned()))
-}
-
-/// The day of a wall-clock time, in UTC.
-fn day(time: Nanos) -> String {
-    let time = Timestamp::from_nanosecond(i128::from(time.0)).unwrap_or(Timestamp::UNIX_EPOCH);
-    time.strftime("%Y-%m-%d").to_string()
 }

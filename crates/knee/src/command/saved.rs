@@ -14,6 +14,7 @@ use knee_report::kept::{self, FILE_BYTES_MAX, KeptResult};
 use knee_report::page_data::{self, Carried, PAGE_BYTES_MAX};
 
 use crate::problem::{Problem, on_one_line, reason};
+use crate::store;
 
 /// What a file holds.
 pub enum Saved {
@@ -39,6 +40,9 @@ pub enum Place {
 /// When it cannot be read, or holds nothing that knee wrote.
 pub fn open(path: &Path, narrate: fn(&str)) -> Result<Saved, Problem> {
     let file = File::open(path).map_err(|error| of_file(path, &reason(&error), "check its permissions"))?;
+    if store::is_in_progress(&file) {
+        narrate("note: this run is in progress; this is what is saved so far");
+    }
     let mut source = BufReader::new(file);
     let unreadable = |error: std::io::Error| of_file(path, &reason(&error), "give the file of a saved run");
     let start = source.fill_buf().map_err(unreadable)?.to_vec();

@@ -9,8 +9,9 @@ use std::sync::{Mutex, PoisonError};
 
 use knee_report::history::{self, Entry, History};
 use knee_report::html;
+use knee_report::html::inline::Inline;
 use knee_report::html::served::{COMPARISON, RESULTS, RUN, SEARCH, arrival, notice, with_way_back};
-use knee_report::html::start::{CONFIRMED, START, path_with};
+use knee_report::html::start::{CONFIRMED, START};
 use knee_study::record_pair::RecordPair;
 use url::form_urlencoded;
 
@@ -27,9 +28,14 @@ use crate::store::Store;
 use crate::web::answer::{HTML, JSON};
 use crate::web::{Answer, Pass, Policy, Refusal, Request, Server, Site, Terms};
 
+mod begun;
 mod start;
 
 use start::Starts;
+
+/// The parameter of the second URL that says where it leads, and what it says.
+const NEXT: &str = "to";
+const START_NAME: &str = "start";
 
 /// Runs the command, until it is interrupted.
 ///
@@ -41,7 +47,7 @@ pub fn serve(args: &ServeArgs, narrate: fn(&str)) -> Result<Exit, Problem> {
     let store = Store::of_process().ok_or_else(|| {
         Problem::new("no folder for saved runs: neither KNEE_HOME nor HOME is set", "set HOME or KNEE_HOME")
     })?;
-    let starts = args.control.then(|| Starts::of(&args.folder)).transpose()?;
+    let starts = args.control.then(|| Starts::of(&args.folder, address.ip())).transpose()?;
     let terms = Terms { control: args.control, ..Terms::READING };
     // What is new is read before the first page is asked for.
     let found = Catalog::of(&store, narrate)?.entries.len();
@@ -52,17 +58,19 @@ pub fn serve(args: &ServeArgs, narrate: fn(&str)) -> Result<Exit, Problem> {
         })?;
     narrate(&format!("page: {}", server.url()));
     if let Some(control) = server.control() {
-        narrate(&format!("page that can start loads: {}&{control}", server.url()));
+        narrate(&format!("page that can start loads: {}&{NEXT}={START_NAME}#{control}", server.url()));
     }
     narrate(&format!("{found} saved; serving until interrupted"));
     if !address.ip().is_loopback() {
         narrate("warning: the pages are not encrypted; an SSH tunnel to a loopback address is");
     }
-    signals::wait().map_err(|error| {
+    let (_watch, signals) = signals::received().map_err(|error| {
         Problem::new(format!("signals cannot be waited for: {}", reason(&error)), "start it again")
     })?;
+    // The sender lives as long as the watch.
+    let _ = signals.recv();
     if let Some(starts) = &server.site().starts {
-        starts.end(narrate);
+        starts.end(&signals, narrate);
     }
     Ok(Exit::Ok)
 }
@@ -81,8 +89,8 @@ impl Site for Library {
     fn respond(&self, request: &Request, pass: &Pass, stream: &TcpStream) -> io::Result<()> {
         let answered = match &self.starts {
             Some(starts) if request.is_form() => starts.form(request),
-            Some(starts) if request.path == START => Ok(starts.page(pass.control_of(request))),
-            _ => self.answer(request, pass),
+            Some(starts) if request.path == START => Ok(starts.page(request)),
+            _ => self.answer(request),
         };
         let answer = answered.unwrap_or_else(|problem| {
             let page = notice(&problem.what, &problem.hint);
@@ -99,10 +107,14 @@ impl Site for Library {
 }
 
 impl Library {
-    fn answer(&self, request: &Request, pass: &Pass) -> Result<Answer, Problem> {
+    fn answer(&self, request: &Request) -> Result<Answer, Problem> {
         let page = match request.path.as_str() {
+            // A token leaves the address at once. The one that controls stands behind its `#`, which is not sent.
             "/" if request.parameter("token").is_some() => {
-                arrival(&pass.control_of(request).map_or_else(|| "/".to_owned(), path_with))
+                let starts = self.starts.is_some() && request.parameter(NEXT) == Some(START_NAME);
+                let (place, script) = if starts { (START, Some(Inline::Control)) } else { ("/", None) };
+                let policy = if starts { Policy::Control } else { Policy::Document };
+                return Ok(Answer::ok(HTML, arrival(place, script)).under(policy));
             }
             "/" => html::served_history(&self.history(&search_of(request))?, &search_of(request)),
             "/history.json" => {
@@ -110,7 +122,10 @@ impl Library {
             }
             path if path == COMPARISON => with_way_back(&self.comparison(request)?),
             path => match path.strip_prefix(RESULTS) {
-                Some(encoded) => with_way_back(&self.result(&decoded(encoded))?),
+                Some(encoded) => {
+                    let page = with_way_back(&self.result(&decoded(encoded))?);
+                    return Ok(Answer::ok(HTML, page).under(Policy::Report));
+                }
                 None => return Ok(Answer::refusal(Refusal::Path)),
             },
         };

@@ -31,6 +31,39 @@ pub fn ceiling(flags: &WebFlags) -> Result<Option<Ceiling>, Problem> {
     Ok(flags.control.then(|| most.map_or(Ceiling::Planned, Ceiling::Rate)))
 }
 
+/// Refuses a highest rate for what cannot be steered: loads that are compared with each other stay as planned.
+///
+/// # Errors
+///
+/// When `command` measures such loads.
+pub fn refuse_useless(flags: &WebFlags, command: &str) -> Result<(), Problem> {
+    if flags.steer_max.is_none() || ["run", "demo"].contains(&command) {
+        return Ok(());
+    }
+    Err(Problem::new(
+        format!(
+            "`--steer-max` has no effect on `knee {command}`: its loads are compared, so they stay as planned"
+        ),
+        "leave it out; `--web-control` alone can stop the command",
+    ))
+}
+
+/// Refuses a highest rate for a load without a planned one.
+///
+/// # Errors
+///
+/// When no scenario has a planned rate.
+pub fn refuse_without_rate(plan: &Plan, ceiling: Option<Ceiling>) -> Result<(), Problem> {
+    let has_rate = plan.scenarios.iter().any(|scenario| matches!(scenario.executor, Executor::Open { .. }));
+    if has_rate || !matches!(ceiling, Some(Ceiling::Rate(_))) {
+        return Ok(());
+    }
+    Err(Problem::new(
+        "`--steer-max` has no effect: this load has no planned rate",
+        "give one with `--rate`, or leave `--steer-max` out",
+    ))
+}
+
 /// The plan with the highest rate that a page can ask for, which must be allowed like any other.
 pub fn at_most(plan: &Plan, ceiling: Option<Ceiling>) -> Plan {
     let mut plan = plan.clone();

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 /// Two variants of the demo server, which differ in a variable that it does not know.
-fn study_of_the_demo_server(folder: &Path) {
+pub fn study_of_the_demo_server(folder: &Path) {
     let knee = env!("CARGO_BIN_EXE_knee");
     let text = format!(
         r#"title = "two servers that are the same"

@@ -25,7 +25,7 @@ impl Page {
     }
 
     /// Sends `text` and returns the connection.
-    fn send(&self, text: &str) -> TcpStream {
+    pub fn send(&self, text: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         // A server that refuses can close before it has everything.
@@ -76,18 +76,22 @@ impl Page {
     }
 
     /// Everything that a watcher gets until the command ends: names of events with their data.
-    fn watch(&self) -> Vec<(String, Value)> {
-        let lines = BufReader::new(self.send(&self.request("/api/events", ""))).lines();
-        let (mut name, mut events) = (String::new(), Vec::new());
-        for line in lines.map_while(Result::ok) {
-            if let Some(event) = line.strip_prefix("event: ") {
-                event.clone_into(&mut name);
-            } else if let Some(data) = line.strip_prefix("data: ") {
-                events.push((name.clone(), serde_json::from_str(data).unwrap()));
-            }
-        }
-        events
+    pub fn watch(&self) -> Vec<(String, Value)> {
+        events(self.send(&self.request("/api/events", "")))
     }
+}
+
+/// The events of a stream up to its end: their names with their data.
+pub fn events(stream: impl Read) -> Vec<(String, Value)> {
+    let (mut name, mut events) = (String::new(), Vec::new());
+    for line in BufReader::new(stream).lines().map_while(Result::ok) {
+        if let Some(event) = line.strip_prefix("event: ") {
+            event.clone_into(&mut name);
+        } else if let Some(data) = line.strip_prefix("data: ") {
+            events.push((name.clone(), serde_json::from_str(data).unwrap()));
+        }
+    }
+    events
 }
 
 /// Starts `knee` with a page and waits until a second of its run is over.
@@ -101,7 +105,7 @@ pub fn started(home: &Home, line: &str, url: &str) -> (Running, Page) {
 }
 
 /// The moments that a watcher knows after these pieces.
-fn moments(events: &[(String, Value)]) -> Vec<Value> {
+pub fn moments(events: &[(String, Value)]) -> Vec<Value> {
     let mut known: Vec<Value> = Vec::new();
     for (_, state) in events {
         let moments = &state["run"]["moments"];
@@ -149,7 +153,7 @@ fn the_page_needs_its_token_its_own_host_and_a_small_request() {
     assert!(!home.files().iter().any(|path| contains(&std::fs::read(path).unwrap(), token.as_bytes())));
 }
 
-fn contains(bytes: &[u8], part: &[u8]) -> bool {
+pub fn contains(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 

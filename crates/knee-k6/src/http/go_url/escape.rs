@@ -1,6 +1,6 @@
 //! Escapes in URLs, by Go's rules.
 //!
-//! Does not know where the parts of a URL begin; see [`super::parse`].
+//! Does not know where the parts of a URL begin; see [`mod@super::parse`].
 
 use std::fmt::Write as _;
 

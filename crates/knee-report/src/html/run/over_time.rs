@@ -7,9 +7,10 @@ use maud::{Markup, html};
 
 use crate::View;
 use crate::chart::{Axis, Band, Chart, Line, Stroke, Tone};
+use crate::html::cursor::Moment;
 use crate::html::picture::figure;
 use crate::html::table::{self, Table, cell};
-use crate::number::{self, count, rate};
+use crate::number::{self, Scale, count, rate};
 use crate::text::Style;
 use crate::text::times::{scale, short};
 use crate::view::column::{Column, Columns};
@@ -199,7 +200,7 @@ fn amounts(view: &View, columns: &Columns, name: &str, unit: &str, lines: Vec<Li
 }
 
 /// A chart over the whole run, if it has a course.
-fn chart(
+pub(super) fn chart(
     view: &View,
     columns: &Columns,
     name: &str,
@@ -234,6 +235,47 @@ fn bands(view: &View) -> Vec<Band> {
         bands.push(band(measured, total.as_secs_f64(), "grace period"));
     }
     bands
+}
+
+/// What the cursor says at each column; nothing for a run without a course.
+pub(super) fn moments(view: &View, columns: &Columns, style: &Style) -> Vec<Moment> {
+    if columns.columns.len() < COLUMNS_MIN {
+        return Vec::new();
+    }
+    let unit = scale(&view.total.response, style);
+    columns.columns.iter().map(|column| moment(column, view, unit)).collect()
+}
+
+fn moment(column: &Column, view: &View, unit: Scale) -> Moment {
+    let mut pieces = Vec::new();
+    let mut per_second = |name: &str, figure: Option<f64>| {
+        pieces.extend(figure.map(|figure| format!("{name} {}/s", rate(figure))));
+    };
+    if view.head.plan.is_open() {
+        per_second("offered", column.offered());
+    }
+    per_second("ok", column.rate(Outcome::Ok));
+    if column.not_ok() > 0 {
+        per_second("not ok", column.not_ok_rate());
+    }
+    for (name, times) in [("response", &column.response), ("service", &column.service)] {
+        let known: Vec<String> = TIMES
+            .iter()
+            .zip(times)
+            .filter(|(_, time)| time.time().is_some())
+            .map(|(which, time)| format!("{which} {}", short(*time, unit)))
+            .collect();
+        if !known.is_empty() {
+            pieces.push(format!("{name} {} {}", known.join(", "), unit.unit));
+        }
+    }
+    pieces.push(format!("in flight {}", count(column.in_flight)));
+    if column.backlog > 0 {
+        pieces.push(format!("waiting {}", count(column.backlog)));
+    }
+    let warm_up = if column.warm_up { " (warm-up)" } else { "" };
+    let text = format!("{} to {}{warm_up}: {}", column.from, column.to, pieces.join(" · "));
+    Moment { from: column.from.as_secs_f64(), to: column.to.as_secs_f64(), text }
 }
 
 fn line(

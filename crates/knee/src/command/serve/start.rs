@@ -1,37 +1,30 @@
 //! What the owner of the second token can start from `knee serve`: a load of a URL, a script or a study of a folder that
 //! was named.
 //!
-//! A load is a `knee` of its own with a live page that can be stopped, one at a time. It is started with flags that are
-//! made here from checked fields, never with a line that was typed. Does not lay pages out.
+//! A load is a `knee` of its own ([`super::begun`]), one at a time. It is started with flags that are made here from checked
+//! fields, never with a line that was typed. Does not lay pages out.
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader};
-use std::os::unix::process::CommandExt;
+use std::fs;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::Receiver;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use std::{fs, thread};
 
-use knee_report::html::start::{CONFIRMED, Offers, confirmation, field, forms, started};
-use rustix::process::{Pid, Signal, kill_process};
+use knee_report::html::start::{CONFIRMED, Offers, State, confirmation, field, forms, started};
+use url::Url;
 
+use super::begun::Begun;
 use crate::args::{self, Invocation, Refused};
 use crate::live::plan_words;
 use crate::problem::{Problem, on_one_line, reason};
 use crate::settings::{self, Surroundings};
 use crate::web::answer::HTML;
-use crate::web::{Answer, CONTROL, Policy, Refusal, Request};
+use crate::web::{Answer, CONTROL, Policy, Request};
 
-/// Longest that a load takes to say where its live page is.
-const PAGE_TIME: Duration = Duration::from_secs(20);
-/// Longest that the end of `knee serve` waits for the load that it started.
-const END_TIME: Duration = Duration::from_secs(10);
-/// How often that is looked at.
+/// How often the end of `knee serve` looks whether its load has ended.
 const PACE: Duration = Duration::from_millis(50);
-/// Most lines of a load that did not start.
-const LINES_MAX: usize = 5;
 
 /// The fields that a page sends, in the order in which they become flags.
 const FIELDS: [&str; 10] = [
@@ -52,25 +45,19 @@ const FIELDS: [&str; 10] = [
 pub(super) struct Starts {
     /// Folders without any link in their paths.
     folders: Vec<PathBuf>,
-    running: Mutex<Option<Running>>,
-}
-
-/// A load in progress, or one that has ended.
-#[derive(Debug)]
-struct Running {
-    child: Child,
-    title: String,
-    /// Where its live page is, once it is known.
-    live: Option<String>,
+    /// Where the live pages of loads are served.
+    at: IpAddr,
+    /// The load in progress, or the last one.
+    last: Mutex<Option<Begun>>,
 }
 
 impl Starts {
-    /// What is in these folders can be started.
+    /// What is in these folders can be started, with live pages at `at`.
     ///
     /// # Errors
     ///
     /// When one is no folder.
-    pub(super) fn of(folders: &[PathBuf]) -> Result<Self, Problem> {
+    pub(super) fn of(folders: &[PathBuf], at: IpAddr) -> Result<Self, Problem> {
         let whole = |folder: &PathBuf| {
             let problem = |why: &str| {
                 let what = format!("`--folder {}`: {why}", on_one_line(&folder.display().to_string()));
@@ -80,16 +67,19 @@ impl Starts {
             if path.is_dir() { Ok(path) } else { Err(problem("this is no folder")) }
         };
         let folders = folders.iter().map(whole).collect::<Result<_, _>>()?;
-        Ok(Self { folders, running: Mutex::default() })
+        Ok(Self { folders, at, last: Mutex::default() })
     }
 
-    /// The page with the forms, for who has the token that controls.
-    pub(super) fn page(&self, control: Option<&str>) -> Answer {
-        let Some(control) = control else { return Answer::refusal(Refusal::Control) };
-        let mut running = self.running();
-        let title = running.as_mut().and_then(Running::title_if_running);
-        let live = running.as_ref().and_then(|running| running.live.clone()).unwrap_or_default();
-        document(forms(control, &self.offers(), title.as_deref().map(|title| (title, &*live))))
+    /// The page with the forms. Its forms are refused without the token that controls.
+    pub(super) fn page(&self, request: &Request) -> Answer {
+        let state = match self.last().as_mut() {
+            None => State::Nothing,
+            Some(last) => match last.ended() {
+                Some(ended) => State::Ended(ended),
+                None => State::Running(last.title().to_owned(), last.live().map(|live| seen(&live, request))),
+            },
+        };
+        Answer::ok(HTML, forms(&self.offers(), &state)).under(Policy::Control)
     }
 
     /// The answer to a form, whose token was checked.
@@ -105,68 +95,57 @@ impl Starts {
             return Ok(document(confirmation(&control, &facts, &asked.fields)));
         }
         let live = self.start(&asked)?;
-        Ok(document(started(&asked.title, &live)))
+        Ok(document(started(&asked.title, &seen(&live, request))))
     }
 
     /// Starts what was asked for, unless something is running. Returns the URL of its live page.
     fn start(&self, asked: &Asked) -> Result<String, Problem> {
-        let mut running = self.running();
-        if let Some(title) = running.as_mut().and_then(Running::title_if_running) {
-            let what = format!("a load is running: {title}");
+        let mut last = self.last();
+        if let Some(running) = in_progress(&mut last) {
+            let what = format!("a load is running: {}", running.title());
             return Err(Problem::new(
                 what,
                 "wait for its end, or stop it on its live page, which the page with the forms links",
             ));
         }
-        let unable = |error: std::io::Error| {
+        let begun = Begun::begin(&asked.words, &asked.title, self.at).map_err(|error| {
             Problem::new(format!("the load cannot be started: {}", reason(&error)), "start it in a terminal")
+        })?;
+        let (id, said) = (begun.id(), begun.said());
+        *last = Some(begun);
+        // The pages are served on while it starts.
+        drop(last);
+        let live = said.page();
+        let failed = |lines: &str| {
+            Problem::new(format!("the load did not start: {lines}"), "start it in a terminal to see more")
         };
-        let mut child = Command::new(std::env::current_exe().map_err(unable)?)
-            .args(&asked.words)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            // Ctrl-C in the terminal is for `knee serve`, which stops the load once.
-            .process_group(0)
-            .spawn()
-            .map_err(unable)?;
-        let lines = child.stderr.take().map(heard);
-        let id = child.id();
-        *running = Some(Running { child, title: asked.title.clone(), live: None });
-        drop(running);
-        let live = lines.map_or_else(|| Err(not_said(&[])), |lines| page_of(&lines));
         // A load that ended at once can have made room for another one.
-        if let Some(running) = self.running().as_mut().filter(|running| running.child.id() == id) {
-            running.live = live.as_ref().ok().cloned();
-            if live.is_err() {
-                // Without a page it cannot be stopped from here. It can have ended by itself.
-                let _ = running.child.kill();
-            }
+        if live.is_err()
+            && let Some(begun) = self.last().as_mut().filter(|begun| begun.id() == id)
+        {
+            // Without a page it cannot be stopped from here. After an error it has ended.
+            begun.kill();
         }
-        live
+        live.map_err(|lines| failed(&lines))
     }
 
-    /// Stops what is running, as an interrupt in a terminal does, and waits for it.
-    pub(super) fn end(&self, narrate: fn(&str)) {
-        let mut running = self.running();
-        let Some(running) = running.as_mut() else { return };
-        let Some(title) = running.title_if_running() else { return };
-        narrate(&format!("stopping the load in progress: {title}"));
-        // It can have ended since: then there is nothing to stop.
-        let _ = kill_process(Pid::from_child(&running.child), Signal::INT);
-        for _ in 0..END_TIME.as_millis() / PACE.as_millis() {
-            if running.title_if_running().is_none() {
-                return;
+    /// Stops what is running, as Ctrl-C in a terminal does, and waits for it. Each message of `signals` is one more.
+    pub(super) fn end(&self, signals: &Receiver<()>, narrate: fn(&str)) {
+        let mut last = self.last();
+        let Some(running) = in_progress(&mut last) else { return };
+        narrate(&format!("stopping the load in progress: {}", running.title()));
+        running.interrupt();
+        while running.is_running() {
+            if signals.recv_timeout(PACE).is_ok() {
+                narrate("interrupted again: what is in flight is cut off");
+                running.interrupt();
             }
-            thread::sleep(PACE);
         }
-        let _ = running.child.kill();
-        let _ = running.child.wait();
     }
 
-    fn running(&self) -> MutexGuard<'_, Option<Running>> {
-        // A child is stored in one step.
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last(&self) -> MutexGuard<'_, Option<Begun>> {
+        // A load is stored in one step.
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What is in the folders now. A link that leads out of its folder is left out.
@@ -189,14 +168,10 @@ impl Starts {
     }
 }
 
-impl Running {
-    /// Its title; `None` when it has ended.
-    fn title_if_running(&mut self) -> Option<String> {
-        match self.child.try_wait() {
-            Ok(None) => Some(self.title.clone()),
-            Ok(Some(_)) | Err(_) => None,
-        }
-    }
+/// The last load, if it is running.
+fn in_progress(last: &mut Option<Begun>) -> Option<&mut Begun> {
+    let last = last.as_mut()?;
+    last.is_running().then_some(last)
 }
 
 /// Whether a folder has a study that lies within `root`.
@@ -242,7 +217,7 @@ impl Asked {
         let kind = given(field::KIND).unwrap_or_default();
         // Each value is one word with its flag, so it cannot become another flag.
         let flag = |name: &str| given(name).map(|value| format!("--{name}={value}"));
-        let mut words = vec!["--web=127.0.0.1:0".to_owned(), "--web-control".to_owned()];
+        let mut words = Vec::new();
         let title = match kind.as_str() {
             field::URL => {
                 let flags = [field::RATE, field::CONNECTIONS, field::DURATION, field::NAME];
@@ -250,12 +225,12 @@ impl Asked {
                 url(given(field::URL))?
             }
             field::SCRIPT => {
-                words.insert(0, "run".to_owned());
+                words.push("run".to_owned());
                 words.extend([field::VUS, field::DURATION].into_iter().filter_map(flag));
                 offered(&offers.scripts, given(field::SCRIPT))?
             }
             field::STUDY => {
-                words.insert(0, "study".to_owned());
+                words.push("study".to_owned());
                 words.extend(given(field::QUICK).map(|_| "--quick".to_owned()));
                 offered(&offers.studies, given(field::STUDY))?
             }
@@ -285,7 +260,8 @@ impl Asked {
                     ("Duration", lasts),
                 ]
             }
-            Invocation::Run(_) => {
+            Invocation::Run(args) => {
+                settings::script::asked(&args, &|name| std::env::var(name).ok(), true)?;
                 vec![("Script", self.title.clone()), ("Load", self.given("as its options say"))]
             }
             Invocation::Study(_) => {
@@ -330,35 +306,15 @@ fn offered(offers: &[String], given: Option<String>) -> Result<String, Problem> 
     })
 }
 
-/// The lines that a process writes to stderr. It is read to its end, so that the process never waits.
-fn heard(stderr: ChildStderr) -> Receiver<String> {
-    let (sender, lines): (Sender<String>, _) = channel();
-    let read = move || {
-        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-            // After the first lines nothing listens.
-            let _ = sender.send(line);
-        }
+/// The URL of a live page by the name by which the browser reached this one.
+fn seen(live: &str, request: &Request) -> String {
+    let host = request.header("host").and_then(|host| Url::parse(&format!("http://{host}/")).ok());
+    let by_name = |host: Url| {
+        let mut url = Url::parse(live).ok()?;
+        url.set_host(host.host_str()).ok()?;
+        Some(url.to_string())
     };
-    // Without a thread the process is not read, and says nothing.
-    drop(thread::Builder::new().name("load".to_owned()).spawn(read));
-    lines
-}
-
-/// Waits for the line with the URL of the live page that can be controlled.
-fn page_of(lines: &Receiver<String>) -> Result<String, Problem> {
-    let mut said = Vec::new();
-    while let Ok(line) = lines.recv_timeout(PAGE_TIME) {
-        if let Some(url) = line.strip_prefix("page that can stop and steer: ") {
-            return Ok(url.to_owned());
-        }
-        said.push(line);
-    }
-    Err(not_said(&said))
-}
-
-fn not_said(said: &[String]) -> Problem {
-    let last: Vec<String> = said.iter().rev().take(LINES_MAX).rev().map(|line| on_one_line(line)).collect();
-    Problem::new(format!("the load did not start: {}", last.join(" ")), "start it in a terminal to see more")
+    host.and_then(by_name).unwrap_or_else(|| live.to_owned())
 }
 
 fn document(page: String) -> Answer {
@@ -369,6 +325,8 @@ fn document(page: String) -> Answer {
 mod tests {
     use super::*;
     use crate::web::form_of;
+
+    const LOOPBACK: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
     fn asked(fields: &str, offers: &Offers) -> Result<Asked, Problem> {
         Asked::of(&form_of(CONFIRMED, fields), offers)
@@ -381,14 +339,7 @@ mod tests {
             &Offers::default(),
         )
         .unwrap();
-        let expected = [
-            "--web=127.0.0.1:0",
-            "--web-control",
-            "--rate=--allow-host=a",
-            "--duration=5s --out x",
-            "--",
-            "http://a/",
-        ];
+        let expected = ["--rate=--allow-host=a", "--duration=5s --out x", "--", "http://a/"];
         assert_eq!(asked.words, expected);
         assert!(asked.facts().unwrap_err().what.contains("--allow-host=a"), "and it is no rate");
     }
@@ -403,7 +354,7 @@ mod tests {
         std::os::unix::fs::symlink(outside.path().join("b.js"), folder.path().join("c.js")).unwrap();
         fs::create_dir(folder.path().join("study")).unwrap();
         fs::write(folder.path().join("study").join("study.toml"), "").unwrap();
-        let starts = Starts::of(&[folder.path().to_owned()]).unwrap();
+        let starts = Starts::of(&[folder.path().to_owned()], LOOPBACK).unwrap();
         let offers = starts.offers();
         let root = folder.path().canonicalize().unwrap();
         let shown = |name: &str| root.join(name).display().to_string();
@@ -426,7 +377,29 @@ mod tests {
 
     #[test]
     fn a_folder_that_is_none_is_an_error() {
-        let error = Starts::of(&[PathBuf::from("/nowhere")]).unwrap_err();
+        let error = Starts::of(&[PathBuf::from("/nowhere")], LOOPBACK).unwrap_err();
         assert!(error.what.starts_with("`--folder /nowhere`: "), "{error}");
+    }
+
+    #[test]
+    fn a_live_page_is_linked_by_the_name_by_which_the_forms_were_reached() {
+        let live = "http://127.0.0.1:4000/?token=a#control=b";
+        for (host, expected) in [
+            ("localhost:80", "http://localhost:4000/?token=a#control=b"),
+            ("192.0.2.7:9000", "http://192.0.2.7:4000/?token=a#control=b"),
+            ("[::1]:9000", "http://[::1]:4000/?token=a#control=b"),
+        ] {
+            let request = crate::web::request_of(&format!("GET / HTTP/1.1\nHost: {host}")).unwrap().unwrap();
+            assert_eq!(seen(live, &request), expected);
+        }
+    }
+
+    #[test]
+    fn a_number_of_vus_that_is_none_is_refused_before_the_confirmation() {
+        let offers = Offers { scripts: vec!["/a.js".to_owned()], studies: Vec::new() };
+        for (fields, says) in [("vus=many", "`many`"), ("duration=5", "`5`")] {
+            let asked = asked(&format!("kind=script&script=%2Fa.js&{fields}"), &offers).unwrap();
+            assert!(asked.facts().unwrap_err().what.contains(says), "{fields}");
+        }
     }
 }

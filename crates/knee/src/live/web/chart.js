@@ -3,7 +3,7 @@
 
 import { clock } from "./number.js";
 
-const LEFT = 58;
+const LEFT = 68;
 const RIGHT = 10;
 const TOP = 8;
 const BOTTOM = 20;
