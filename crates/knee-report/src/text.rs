@@ -7,7 +7,7 @@ pub(crate) mod answer;
 
 pub(crate) mod finding;
 
-mod beside;
+pub(crate) mod beside;
 
 pub mod ink;
 

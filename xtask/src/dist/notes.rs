@@ -17,7 +17,7 @@ pub fn make(release: &Release) -> Result<PathBuf> {
     let changes = fs::read_to_string(release.root.join("CHANGELOG.md"))?;
     let group = group(&changes, &release.version).or_else(|| group(&changes, "Unreleased"));
     let group =
-        group.context("CHANGELOG.md has a group neither of this version nor of what is unreleased")?;
+        group.context("CHANGELOG.md has neither a group for this version nor a group `Unreleased`")?;
     let path = release.folder.join("RELEASE-NOTES.md");
     fs::write(&path, format!("# knee {}\n\n{}\n", release.version, group.trim()))?;
     Ok(path)

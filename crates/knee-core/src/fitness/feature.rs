@@ -1,4 +1,4 @@
-//! Checks of what a machine can lack without effect on other measurements: rights, kernel features, programs.
+//! Checks of rights, kernel features and programs that some measurements need and all others do without.
 //!
 //! Does not try anything: [`Facts`] say what is available, and why the rest is not.
 

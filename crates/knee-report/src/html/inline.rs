@@ -1,6 +1,6 @@
 //! The scripts that pages run. A content policy names each by its hash, so that a page runs no other.
 //!
-//! Every page is complete without them. Says nothing of what they do; each file does.
+//! Every page is complete without them. Does not describe them; each script begins with its purpose.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -55,11 +55,12 @@ fn of_source(source: &Beside, style: &Style) -> Vec<String> {
 }
 
 fn row(fact: &Fact, style: &Style) -> Vec<Cell> {
-    let more = fact.more.map(|(amount, of)| format!("{} {of}", text(amount, style))).unwrap_or_default();
-    vec![cut(&clean::line(&fact.name), NAME_MAX).into(), text(fact.amount, style).into(), more.into()]
+    let more = fact.more.map(|(amount, of)| format!("{} {of}", written(amount, style))).unwrap_or_default();
+    vec![cut(&clean::line(&fact.name), NAME_MAX).into(), written(fact.amount, style).into(), more.into()]
 }
 
-fn text(amount: Amount, style: &Style) -> String {
+/// A figure with its unit.
+pub(crate) fn written(amount: Amount, style: &Style) -> String {
     match amount {
         Amount::Share(share) => percent(share),
         Amount::Time(nanos) => time(nanos, style.unit),

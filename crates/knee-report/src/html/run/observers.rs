@@ -11,9 +11,10 @@ use crate::clean;
 use crate::html::picture::figure;
 use crate::html::table::{self, Table, cell};
 use crate::html::words;
-use crate::number::{bytes, level, percent, rate, time};
+use crate::number::rate;
 use crate::text::Style;
-use crate::view::beside::{Amount, Beside, Fact};
+use crate::text::beside::written;
+use crate::view::beside::{Beside, Fact};
 use crate::view::column::Columns;
 use crate::view::observed::{Course, courses};
 
@@ -79,17 +80,8 @@ fn facts(source: &Beside, style: &Style) -> Markup {
     let columns = [table::words("figure"), table::number("amount"), table::words("")];
     let mut table = Table::new(format!("Figures of {} over the run", clean::line(&source.name)), columns);
     for Fact { name, amount, more } in &source.facts {
-        let more = more.map(|(amount, of)| format!("{} {of}", text(amount, style))).unwrap_or_default();
-        table.rows.push(vec![cell(words::text(name)), cell(text(*amount, style)), cell(more)]);
+        let more = more.map(|(amount, of)| format!("{} {of}", written(amount, style))).unwrap_or_default();
+        table.rows.push(vec![cell(words::text(name)), cell(written(*amount, style)), cell(more)]);
     }
     table.markup()
-}
-
-fn text(amount: Amount, style: &Style) -> String {
-    match amount {
-        Amount::Share(share) => percent(share),
-        Amount::Time(nanos) => time(nanos, style.unit),
-        Amount::Bytes(size) => bytes(size),
-        Amount::Count(number) => level(number),
-    }
 }

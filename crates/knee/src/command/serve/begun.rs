@@ -122,7 +122,7 @@ impl Begun {
         })
     }
 
-    /// Ctrl-C, once more each time. It can have ended since: then there is nothing to stop.
+    /// Sends SIGINT, as Ctrl-C in a terminal does. Nothing happens if the load has ended.
     pub(super) fn interrupt(&self) {
         let _ = kill_process(Pid::from_child(&self.child), Signal::INT);
     }
