@@ -39,8 +39,8 @@ pub struct CourseLine {
 /// How a figure is made of its series.
 #[derive(Clone, Copy, Debug)]
 enum Measure {
-    /// How much a counter rises per second, divided by this.
-    PerSecond(f64),
+    /// How much a counter rises per second.
+    PerSecond,
     /// The level of a gauge, divided by this.
     Level(f64),
     /// How much a counter rises per sample, which the series of this name counts.
@@ -73,20 +73,20 @@ const fn except(shown: Shown, without: &'static [&'static str]) -> Shown {
 
 const SHOWN: &[Shown] = &[
     except(
-        shown(SourceKind::Host, ("CPU time", "CPUs in use"), &["host.cpu.time"], Measure::PerSecond(1.0)),
+        shown(SourceKind::Host, ("CPU time", "CPUs in use"), &["host.cpu.time"], Measure::PerSecond),
         &["idle", "iowait"],
     ),
     shown(
         SourceKind::Host,
         ("Disks", "share of the time that is busy"),
         &["host.disk.busy"],
-        Measure::PerSecond(1.0),
+        Measure::PerSecond,
     ),
     shown(
         SourceKind::Process,
         ("CPU time", "CPUs in use"),
         &["process.cpu.user", "process.cpu.system"],
-        Measure::PerSecond(1.0),
+        Measure::PerSecond,
     ),
     shown(SourceKind::Process, ("Memory", "MiB"), &["process.memory.resident"], Measure::Level(MIB)),
     except(
@@ -108,14 +108,14 @@ const SHOWN: &[Shown] = &[
         SourceKind::Postgres,
         ("Transactions", "transactions/s"),
         &["database.commits", "database.rollbacks"],
-        Measure::PerSecond(1.0),
+        Measure::PerSecond,
     ),
-    shown(SourceKind::Redis, ("Commands", "commands/s"), &["redis.commands"], Measure::PerSecond(1.0)),
+    shown(SourceKind::Redis, ("Commands", "commands/s"), &["redis.commands"], Measure::PerSecond),
     shown(
         SourceKind::Redis,
         ("CPU time of the main thread", "CPUs in use"),
         &["redis.cpu.main.user", "redis.cpu.main.system"],
-        Measure::PerSecond(1.0),
+        Measure::PerSecond,
     ),
     shown(SourceKind::Redis, ("Memory", "MiB"), &["redis.memory.used"], Measure::Level(MIB)),
     shown(
@@ -128,12 +128,12 @@ const SHOWN: &[Shown] = &[
         SourceKind::Sqlite,
         ("Transactions that write", "transactions/s"),
         &["sqlite.transactions"],
-        Measure::PerSecond(1.0),
+        Measure::PerSecond,
     ),
     shown(SourceKind::PgBouncer, ("Clients", "clients"), &["pgbouncer.clients"], Measure::Level(1.0)),
     shown(SourceKind::PgBouncer, ("Servers", "connections"), &["pgbouncer.servers"], Measure::Level(1.0)),
     shown(SourceKind::Nginx, ("Connections", "connections"), &["nginx.connections"], Measure::Level(1.0)),
-    shown(SourceKind::Nginx, ("Requests", "requests/s"), &["nginx.requests"], Measure::PerSecond(1.0)),
+    shown(SourceKind::Nginx, ("Requests", "requests/s"), &["nginx.requests"], Measure::PerSecond),
 ];
 
 /// The courses of each source, in the order of the sources.
@@ -194,8 +194,8 @@ fn area(line: &CourseLine) -> f64 {
 fn points(series: &Series, samples: Option<&Series>, measure: Measure) -> Vec<(f64, f64)> {
     match (measure, series.kind) {
         (Measure::Level(unit), SeriesKind::Gauge) => levels(series, unit),
-        (Measure::PerSecond(unit), SeriesKind::Counter) => {
-            steps(series, |from, to| Some(to.since(from).as_secs_f64() * unit))
+        (Measure::PerSecond, SeriesKind::Counter) => {
+            steps(series, |from, to| Some(to.since(from).as_secs_f64()))
         }
         (Measure::PerSample(_), SeriesKind::Counter) => {
             steps(series, |from, to| samples.and_then(|samples| samples.rise(from, to)))
