@@ -30,7 +30,7 @@ pub struct Course {
 /// A figure over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CourseLine {
-    /// Its name: foreign text.
+    /// Its name: foreign text. Empty for the only line of a chart.
     pub name: String,
     /// Seconds since the start of the run, ascending, with the figure.
     pub points: Vec<(f64, f64)>,
@@ -174,14 +174,14 @@ fn course(seen: &Observations, source: usize, shown: &Shown) -> Option<Course> {
     (!lines.is_empty()).then_some(Course { title: shown.title, unit: shown.unit, lines, left_out })
 }
 
-/// What is special about a series in its chart: its label, or the end of its name.
+/// What is special about a series in its chart: its label, or the end of its name; nothing if it is the only one.
 fn name(series: &Series, shown: &Shown) -> String {
     let end = series.name.rsplit('.').next().unwrap_or_default();
     match (shown.names.len() > 1, series.label.is_empty()) {
         (true, true) => end.to_owned(),
         (true, false) => format!("{end} ({})", series.label),
         (false, false) => series.label.clone(),
-        (false, true) => shown.title.to_owned(),
+        (false, true) => String::new(),
     }
 }
 

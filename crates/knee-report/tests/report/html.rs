@@ -5,11 +5,13 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use knee_core::metric::{Check, Group, Place, Threshold};
+use knee_core::observation::{FigureUnit, Series, SeriesKind, Source, SourceKind, SourceState};
 use knee_core::outcome::Fault;
 use knee_core::plan::Endpoint;
 use knee_core::record::Run;
 use knee_core::record::compact::Compact;
 use knee_core::record::run::read;
+use knee_core::unit::Nanos;
 use knee_core::validity::{Validity, Warning};
 use knee_findings::Confidence;
 use knee_report::clean::is_hostile;
@@ -122,6 +124,34 @@ fn a_browser_loads_nothing_for_a_page_and_runs_nothing_but_its_cursor() {
             "{name}: {policy}"
         );
     }
+}
+
+#[test]
+fn small_figures_of_observers_are_described_as_they_are_and_a_line_alone_needs_no_name() {
+    let mut run = fixture::healthy_open();
+    run.observations.sources = vec![Source {
+        name: "pid 1".into(),
+        kind: SourceKind::Process,
+        version: None,
+        state: SourceState::Read,
+        without: Vec::new(),
+        left_out: 0,
+    }];
+    let series = |name: &str, kind, points: [f64; 2]| Series {
+        source: 0,
+        name: name.into(),
+        label: String::new(),
+        unit: FigureUnit::Seconds,
+        kind,
+        points: vec![(Nanos::ZERO, points[0]), (Nanos::from_secs(10), points[1])],
+    };
+    run.observations.series = vec![
+        series("process.cpu.user", SeriesKind::Counter, [0.0, 0.4]),
+        series("process.memory.resident", SeriesKind::Gauge, [1e7, 2e7]),
+    ];
+    let page = of_run(&run);
+    assert!(page.contains("<desc>CPU time: user; at most 0.04 CPUs in use.</desc>"), "{page}");
+    assert!(page.contains("<desc>Memory; at most 19.1 MiB.</desc>"), "{page}");
 }
 
 #[test]
@@ -322,8 +352,8 @@ fn a_page_is_small_and_says_what_it_leaves_out() {
     let series = run.series.clone();
     run.series = series.iter().cycle().take(86_400).cloned().collect();
     for (second, point) in run.series.iter_mut().enumerate() {
-        point.from = knee_core::unit::Nanos::from_secs(second as u64);
-        point.to = knee_core::unit::Nanos::from_secs(second as u64 + 1);
+        point.from = Nanos::from_secs(second as u64);
+        point.to = Nanos::from_secs(second as u64 + 1);
     }
     let html = of_run(&run);
     assert!(without_data(&html).len() < BYTES_MAX, "{} bytes for a day", without_data(&html).len());

@@ -11,7 +11,7 @@ use crate::clean;
 use crate::html::picture::figure;
 use crate::html::table::{self, Table, cell};
 use crate::html::words;
-use crate::number::rate;
+use crate::number::level;
 use crate::text::Style;
 use crate::text::beside::written;
 use crate::view::beside::{Beside, Fact};
@@ -70,9 +70,10 @@ fn chart(course: &Course, view: &View, columns: &Columns) -> Option<Chart> {
             Line::new(&clean::line(&line.name), tone, stroke, points)
         })
         .collect();
-    let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
-    let description =
-        format!("{}: {}; at most {} {}.", course.title, names.join(", "), rate(most), course.unit);
+    let names: Vec<&str> =
+        lines.iter().map(|line| line.name.as_str()).filter(|name| !name.is_empty()).collect();
+    let of = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
+    let description = format!("{}{of}; at most {} {}.", course.title, level(most), course.unit);
     over_time::chart(view, columns, course.title, &description, Axis::amounts(course.unit, most), lines)
 }
 
