@@ -49,7 +49,7 @@ export async function library(browser, url, pictures) {
   }
   at.label = "serve-error";
   await page.goto(new URL("/compare?run=none", url).href);
-  if (await hasHeading(page, at.label, "1 runs are chosen")) await looked(opened, "serve-error", pictures);
+  if (await hasHeading(page, at.label, "one run is chosen")) await looked(opened, "serve-error", pictures);
   await context.close();
 }
 

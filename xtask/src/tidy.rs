@@ -8,6 +8,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
+mod changelog;
 mod cycle;
 mod decision;
 mod header;
@@ -71,6 +72,7 @@ const RULES: &[(&str, Rule)] = &[
     ("line", line::check),
     ("summary", summary::check),
     ("decision", decision::check),
+    ("changelog", changelog::check),
 ];
 
 /// Checks every rule on the repository at `root` and prints what it finds.

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use crate::interval::Interval;
+use crate::observation::Batch;
 use crate::record::Head;
 
 /// Something that happened to a run.
@@ -15,6 +16,13 @@ pub enum Event {
     Started(Arc<Head>),
     /// An interval is complete.
     Interval(Arc<Interval>),
+    /// Observers read something.
+    Observed {
+        /// What they read. A batch counts from those before it.
+        batch: Arc<Batch>,
+        /// Its number in the run, from 0: a reader that misses one cannot use those that follow.
+        number: u64,
+    },
     /// Arrivals have ended; requests in flight have their grace period.
     Stopping {
         /// Whether a person asked for it (as opposed to the plan).

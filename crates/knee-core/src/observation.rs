@@ -186,8 +186,9 @@ impl Series {
         if self.kind != SeriesKind::Counter {
             return None;
         }
-        let first = self.points.iter().rposition(|(at, _)| *at <= from).unwrap_or(0);
-        let last = self.points.iter().rposition(|(at, _)| *at <= to)?;
+        let until = |moment: Nanos| self.points.partition_point(|(at, _)| *at <= moment).checked_sub(1);
+        let first = until(from).unwrap_or(0);
+        let last = until(to)?;
         if last <= first {
             let (at, value) = self.points[first];
             let stays = at <= from

@@ -177,7 +177,7 @@ impl Error {
                 "correct `endpoint` in the study.toml, or leave out the claim"
             }
             Self::Refused(Refusal::MarginWithinNoise { .. }) => "ask for more blocks, or a wider margin",
-            Self::NoSuccess { .. } => "check the path, the method and the host that the service expects",
+            Self::NoSuccess { .. } => "check the path (`--path` of `knee compare`), the method and the host that the service expects",
             Self::OtherDivision => {
                 "start again without --resume, or continue on a machine with as many CPUs as before"
             }

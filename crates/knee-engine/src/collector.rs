@@ -95,6 +95,8 @@ pub struct IntervalCollector {
     journal: Option<Box<dyn Journal>>,
     events: Vec<SyncSender<Event>>,
     observer: Option<Box<dyn Observer>>,
+    /// Batches of the observer that listeners were sent.
+    batches: u64,
     metrics: Option<Box<dyn MetricSource>>,
     endpoints: Arc<Registry>,
     builder: RunBuilder,
@@ -130,6 +132,7 @@ impl IntervalCollector {
             journal: listeners.journal,
             events: listeners.events,
             observer: listeners.observer,
+            batches: 0,
             metrics: listeners.metrics,
             endpoints,
             pending: BTreeMap::new(),
@@ -279,6 +282,10 @@ impl IntervalCollector {
             return;
         }
         self.builder.observe(batch);
+        if !self.events.is_empty() {
+            self.send_event(&Event::Observed { batch: Arc::new(batch.clone()), number: self.batches });
+            self.batches += 1;
+        }
         if let Some(journal) = &mut self.journal
             && let Err(error) = journal.observations(batch)
         {

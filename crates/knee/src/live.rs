@@ -24,6 +24,8 @@ pub mod history;
 
 pub mod line;
 
+pub mod observed;
+
 pub mod page;
 
 pub mod plan_words;

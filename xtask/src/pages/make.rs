@@ -165,7 +165,7 @@ impl Workshop {
                 "serve" => "serve",
                 "serve-control" => "serve --control --folder .",
                 "live" => "URL -q 600 -c 64 --stage 20s:4500 -z 900s --web --web-control --no-tui",
-                "live-script" => "run endpoints.js --web --no-tui -e SECONDS=900",
+                "live-script" => "run endpoints.js --web --no-tui --observe host -e SECONDS=900",
                 _ => "sweep URL --rates 100,200 --step 400s --max-time 900s --web",
             };
             // The page with everything on it: that of the owner, if it can be controlled.

@@ -1,7 +1,7 @@
 //! Turns batches into observations. Live runs and saved records use the same code.
 //!
 //! Trusts nothing: a batch of a record can contain anything. What does not fit is left out. Memory is bounded: beyond
-//! [`POINTS_MAX`] points, every series keeps every second one.
+//! [`POINTS_MAX`] points, or fewer if that is asked for, every series keeps every second one.
 
 use std::collections::BTreeMap;
 
@@ -24,20 +24,44 @@ const ROW_BYTES: usize = 1_024;
 const TEXT_COPIES: usize = 9;
 
 /// Puts observations together, batch by batch.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ObservationBuilder {
     observations: Observations,
     /// The last figure of each series, as stored.
     last: Vec<f64>,
-    /// How many points there are.
+    /// How many points there are, and how many there can be.
     points: usize,
+    points_max: usize,
     /// Bytes of all names and texts.
     text_bytes: usize,
     /// Where each text is.
     texts: BTreeMap<(usize, String, String), usize>,
 }
 
+impl Default for ObservationBuilder {
+    fn default() -> Self {
+        Self::with_points_max(POINTS_MAX)
+    }
+}
+
 impl ObservationBuilder {
+    /// Keeps at most `points_max` points, or two for each series.
+    pub fn with_points_max(points_max: usize) -> Self {
+        Self {
+            observations: Observations::default(),
+            last: Vec::new(),
+            points: 0,
+            points_max,
+            text_bytes: 0,
+            texts: BTreeMap::new(),
+        }
+    }
+
+    /// What there is so far; series can be without points or of an unknown source.
+    pub const fn so_far(&self) -> &Observations {
+        &self.observations
+    }
+
     /// Adds a batch.
     pub fn add(&mut self, batch: &Batch) {
         batch.sources.iter().for_each(|change| self.change_source(change));
@@ -105,7 +129,7 @@ impl ObservationBuilder {
             series.points.push((reading.at, value));
             self.points += 1;
         }
-        if self.points > POINTS_MAX {
+        if self.points > self.points_max.max(2 * self.last.len()) {
             self.halve();
         }
     }

@@ -81,9 +81,21 @@ fn choice(name: &str, label: &str, of: &[String]) -> Markup {
     html! {
         p.field {
             label for=(name) { (label) } " "
-            select id=(name) name=(name) { @for path in of { option value=(path) { (words::plain_name(path)) } } }
+            select id=(name) name=(name) {
+                @for path in of {
+                    option value=(path) title=(words::plain_name(path)) { (words::plain_name(without_common_folder(path, of))) }
+                }
+            }
         }
     }
+}
+
+/// A path without the folders that all of them lie in.
+fn without_common_folder<'p>(path: &'p str, all: &[String]) -> &'p str {
+    let is_common = |folder: &&str| all.iter().all(|other| other.starts_with(*folder));
+    let folders = path.match_indices('/').map(|(at, _)| &path[..=at]);
+    let common = folders.take_while(is_common).last().map_or(0, str::len);
+    &path[common..]
 }
 
 /// A form of one kind. Nothing is started before its answer is confirmed. Who opened the second URL need not type its token.
@@ -189,6 +201,15 @@ fn page(title: &str, body: &Markup) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_are_shown_from_the_folder_that_they_share() {
+        let all = ["/srv/load/shop/buy.js", "/srv/load/shop/look.js", "/srv/load/api.js"].map(str::to_owned);
+        assert_eq!(without_common_folder(&all[0], &all), "shop/buy.js");
+        assert_eq!(without_common_folder(&all[2], &all), "api.js");
+        assert_eq!(without_common_folder(&all[2], &all[2..]), "api.js");
+        assert_eq!(without_common_folder("a.js", &["a.js".to_owned()]), "a.js");
+    }
 
     #[test]
     fn what_was_typed_is_text_on_every_page() {

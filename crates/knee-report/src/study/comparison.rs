@@ -216,10 +216,26 @@ fn remarks(comparison: &Comparison) -> Vec<String> {
         ),
         _ => notes.insert(0, ONE_PROCESS.to_owned()),
     }
+    notes.extend(comparison.metrics.iter().filter(|line| is_opposed(line)).map(|line| {
+        format!(
+            "{}: A and B beside the change are medians of all blocks; the change compares A and B within each block, and points the other way",
+            line.effect.metric
+        )
+    }));
     if comparison.same_service {
         notes.insert(0, "A and B are the same service: any difference is noise".to_owned());
     }
     notes
+}
+
+/// Whether the figures of A and B, as they are shown, differ in another direction than the change says.
+fn is_opposed(line: &Line) -> bool {
+    let (Some(a), Some(b), Some(change)) = (&line.a, &line.b, line.effect.change) else { return false };
+    if a.merged.is_some() || b.merged.is_some() {
+        return false;
+    }
+    let shown = b.spread.median - a.spread.median;
+    shown * change.estimate < 0.0
 }
 
 fn table<const N: usize>(columns: [&str; N]) -> Table {

@@ -87,7 +87,7 @@ fn rates(view: &View) -> Vec<String> {
     let Some(achieved) = view.rate.achieved else { return vec!["–".to_owned()] };
     let mut pieces = vec![format!("{}/s achieved", rate(achieved))];
     if view.head.plan.is_open() {
-        pieces.extend(view.rate.offered.map(|offered| format!("{}/s offered", rate(offered))));
+        pieces.extend(view.rate.offered.map(|offered| format!("{}/s scheduled", rate(offered))));
     }
     pieces
 }

@@ -39,10 +39,19 @@ fn of_run(run: &Run) -> String {
     html::run(&View::of(run), Compact::of(run, RECORD_MAX).as_ref(), &Style::default())
 }
 
+/// The pages of all runs.
+pub fn pages_of_runs() -> Vec<(String, String)> {
+    fixture::all().into_iter().map(|(name, run)| (name.to_owned(), of_run(&run))).collect()
+}
+
 /// Every kind of page.
 fn pages() -> Vec<(String, String)> {
-    let runs = fixture::all().into_iter().map(|(name, run)| (name.to_owned(), of_run(&run)));
-    runs.chain(super::sweep::pages()).chain(super::study::pages()).chain(super::history::pages()).collect()
+    pages_of_runs()
+        .into_iter()
+        .chain(super::sweep::pages())
+        .chain(super::study::pages())
+        .chain(super::history::pages())
+        .collect()
 }
 
 /// Whether a page is one of a server, which has others too.
@@ -239,7 +248,7 @@ fn a_run_shows_what_its_answer_rests_on() {
         "Throughput over time",
         "Response time and service time over time",
         "Percentiles of response time and service time",
-        "Failed requests over time",
+        "Requests not ok over time",
         "CPU use over time",
     ] {
         assert!(names.contains(&chart), "{chart} is missing: {names:?}");

@@ -22,6 +22,8 @@ mod laws;
 
 mod locust;
 
+mod numbers;
+
 mod results;
 
 mod search;

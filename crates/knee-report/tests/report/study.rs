@@ -182,6 +182,20 @@ fn comparison() -> Comparison {
     Comparison::of(&study, "50 connections")
 }
 
+#[test]
+fn a_change_that_points_another_way_than_the_medians_beside_it_is_explained() {
+    let mut comparison = comparison();
+    let opposed = |comparison: &Comparison| {
+        text(&shown::comparison(comparison), 4_000, Palette::None)
+            .contains("goodput: A and B beside the change are medians of all blocks")
+    };
+    assert!(!opposed(&comparison));
+    let line = comparison.metrics.iter_mut().find(|line| line.effect.metric == Metric::Goodput).unwrap();
+    let a = line.a.as_ref().unwrap().spread.median;
+    line.b.as_mut().unwrap().spread.median = a * 1.01;
+    assert!(opposed(&comparison));
+}
+
 /// A study, a comparison and two runs, each as a page, as text, as Markdown and as JSON, with its name.
 pub fn printed() -> Vec<(&'static str, String, String, String, String)> {
     let (conclusion, made, driven) = (conclusion(), Provenance { plots: None, ..made() }, comparison());

@@ -32,7 +32,7 @@ fn a_healthy_open_run() {
 
     Summary
       Requests    120,000 planned = 120,000 ok
-      Rate        11,999.0/s achieved, 12,000.0/s offered
+      Rate        11,999.0/s achieved, 12,000.0/s scheduled
       Duration    10.0 s
       Data        97.3 MiB received, 9.73 MiB/s, 7.78 MiB sent, 1 distinct body
       Connections 50 opened
@@ -158,7 +158,7 @@ fn an_overloaded_server_is_called_so_and_its_times_are_lower_bounds() {
     Summary
       Requests    20,000 planned = 13,000 ok + 1,000 http_error + 1,800 timeout
                   + 4,165 unsent + 35 censored
-      Rate        1,119.0/s achieved, 2,000.0/s offered
+      Rate        1,119.0/s achieved, 2,000.0/s scheduled
       Duration    10.0 s, 33.0 s more until the last request ended
       Data        11.3 MiB received, 995 KiB/s, 1.03 MiB sent, 1 distinct body
       Connections 50 opened
@@ -297,7 +297,7 @@ fn a_record_without_an_end() {
 
     Summary
       Requests    48,000 planned = 47,987 ok + 13 censored
-      Rate        11,996.8/s achieved, 12,000.0/s offered
+      Rate        11,996.8/s achieved, 12,000.0/s scheduled
       Duration    4.00 s
       Data        38.9 MiB received, 9.72 MiB/s, 3.11 MiB sent, 1 distinct body
       Connections 50 opened
@@ -360,7 +360,7 @@ fn three_endpoints_after_a_warm_up() {
 
     Summary
       Requests    30,000 planned = 29,167 ok + 833 http_error
-      Rate        2,916.7/s achieved, 3,000.0/s offered
+      Rate        2,916.7/s achieved, 3,000.0/s scheduled
       Duration    10.0 s
       Data        24.3 MiB received, 2.43 MiB/s, 1.95 MiB sent, 1 distinct body
       Connections 50 opened, 50 of them in the warm-up

@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 
+use knee_core::fitness::{self, Facts};
 use knee_core::validity::note::{NOTES, Note};
 use knee_core::validity::rule::{RULES, Rule};
 use knee_findings::RULES as FINDING_RULES;
@@ -38,10 +39,18 @@ fn unknown(code: &str) -> Problem {
     let is_slip = |known: &&str| strsim::damerau_levenshtein(known, code) * 3 <= known.len().max(code.len());
     let near = codes().filter(is_slip).min_by_key(|known| strsim::damerau_levenshtein(known, code));
     let hint = match near {
+        _ if is_check(code.trim_matches(['[', ']'])) => {
+            "it is a check of `knee doctor`, which prints its effect and its remedy below it".to_owned()
+        }
         Some(near) => format!("did you mean `{near}`? `knee explain` lists all codes"),
         None => "`knee explain` lists all codes".to_owned(),
     };
     Problem::new(what, hint)
+}
+
+/// Whether `knee doctor` has a check of this name.
+fn is_check(name: &str) -> bool {
+    fitness::judge(&Facts::default()).checks.iter().any(|check| check.name == name)
 }
 
 /// Every code that a report prints in brackets.
@@ -169,6 +178,12 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn a_check_of_the_doctor_is_named_as_one() {
+        assert!(unknown("[pauses]").hint.contains("`knee doctor`"));
+        assert!(unknown("pause_of_nothing").hint.contains("lists all codes"));
     }
 
     /// Every `.rs` file below a folder.

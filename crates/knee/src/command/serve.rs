@@ -166,8 +166,15 @@ impl Library {
         let chosen: Vec<String> =
             pairs.filter(|(name, _)| name == RUN).map(|(_, run)| decoded(&run)).collect();
         let [one, other] = &chosen[..] else {
-            let what = format!("{} runs are chosen, and a comparison is of two", chosen.len());
-            return Err(Problem::new(what, "go back and choose two"));
+            let many = match chosen.len() {
+                0 => "no run is chosen".to_owned(),
+                1 => "one run is chosen".to_owned(),
+                many => format!("{many} runs are chosen"),
+            };
+            return Err(Problem::new(
+                format!("{many}, and a comparison is of two"),
+                "go back and choose two",
+            ));
         };
         if one == other {
             let what = format!("`{one}` is chosen twice, and a comparison is of two runs");

@@ -16,6 +16,7 @@ use knee_core::validity::{Validity, ValidityReport};
 use knee_report::view::moment;
 
 use super::history::{History, Moment};
+use super::observed::Observed;
 use super::provisional::Signs;
 
 /// Most warnings kept; the first ones name the cause.
@@ -103,6 +104,8 @@ pub struct Fold {
     pub validity: Option<ValidityReport>,
     /// Time whose intervals were lost on the way here. The record has them.
     pub missed: Nanos,
+    /// What observers have seen.
+    pub observed: Observed,
     /// Warnings of this run.
     pub warnings: Vec<String>,
     /// Lines of progress of the command, such as the steps of a sweep.
@@ -126,6 +129,7 @@ impl Fold {
         match event {
             Event::Started(head) => self.begin(head, now),
             Event::Interval(interval) => self.add(interval),
+            Event::Observed { batch, number } => self.observed.add(batch, *number),
             Event::Stopping { interrupted } => self.phase = Phase::Stopping(*interrupted),
             Event::Warning(text) => {
                 if self.warnings.len() < WARNINGS_MAX {

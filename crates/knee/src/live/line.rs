@@ -36,7 +36,7 @@ pub fn run(
                 interval_line(&point, unit)
             }
             Event::Stopping { interrupted: true } => "interrupted: waiting for requests in flight".to_owned(),
-            Event::Stopping { interrupted: false } => continue,
+            Event::Observed { .. } | Event::Stopping { interrupted: false } => continue,
             Event::Warning(text) => format!("warning: {}", on_one_line(&text)),
             Event::Ended => break,
         };

@@ -18,6 +18,8 @@ use crate::web::{Answer, Pass, Refusal, Request, Site, Terms};
 
 mod files;
 
+mod observed;
+
 mod orders;
 
 mod state;
@@ -134,7 +136,12 @@ impl LivePage {
 
     fn state(&self) -> String {
         let steering = self.feed.steering();
-        let mut state = state::of(&self.feed.read(), self.command, 0, self.feed.now());
+        let mut state = {
+            let fold = self.feed.read();
+            let mut state = state::of(&fold, self.command, 0, self.feed.now());
+            state["observed"] = observed::of(&fold.observed);
+            state
+        };
         state["steering"] = steering.map_or(Value::Null, |steering| state::steering(&steering));
         state.to_string()
     }

@@ -205,7 +205,7 @@ fn in_a_browser_the_figures_stay_when_the_command_is_killed_and_the_page_says_so
     running.send(Signal::KILL);
     running.finish();
     browser.sees("connection lost");
-    let figures = "['title', 'goodput', 'typical', 'failed-beside', 'endpoints'].map((id) => \
+    let figures = "['title', 'goodput', 'typical', 'not-ok-beside', 'endpoints'].map((id) => \
                    document.getElementById(id).textContent).join('|')";
     let shown = browser.read(figures);
     assert!(shown.as_str().unwrap().contains("requests"), "{shown}");
@@ -230,7 +230,7 @@ fn in_a_browser_a_tab_that_slept_shows_the_newest_state_when_it_wakes() {
     let before = ended();
     wait_until("seconds pass", || ended() > before + 400);
     let missed = ended();
-    let shown = "Number(document.getElementById('failed-beside').textContent.match(/of ([0-9,]+)/)[1].replaceAll(',', ''))";
+    let shown = "Number(document.getElementById('not-ok-beside').textContent.match(/of ([0-9,]+)/)[1].replaceAll(',', ''))";
     assert!(browser.read(shown).as_f64().unwrap() < missed as f64, "it slept");
     browser.wake();
     browser.finds(&format!("{shown} >= {missed}"));
@@ -244,7 +244,7 @@ fn in_a_browser_a_tab_that_slept_shows_the_newest_state_when_it_wakes() {
     browser.finds(
         "/run ended|these are the last figures/.test(document.getElementById('connection').textContent)",
     );
-    let shown = browser.read("document.getElementById('failed-beside').textContent");
+    let shown = browser.read("document.getElementById('not-ok-beside').textContent");
     let connection = browser.read("document.getElementById('connection').textContent");
     assert!(connection.as_str().unwrap().starts_with("run ended"), "{connection}: {shown}, {total} planned");
 }

@@ -128,7 +128,7 @@ fn the_page_needs_its_token_its_own_host_and_a_small_request() {
     assert!(first.contains("default-src 'none'; script-src 'self'; style-src 'self'"), "{first}");
     let cookie = format!("knee-{}={token}; Path=/; HttpOnly; SameSite=Strict", address.port());
     assert!(first.contains(&cookie), "{first}");
-    for asset in ["page.css", "page.js", "chart.js", "number.js"] {
+    for asset in ["page.css", "page.js", "chart.js", "number.js", "observed.js"] {
         assert_eq!(status(&page.request(&format!("/assets/{asset}"), "")), "HTTP/1.1 200 OK", "{asset}");
     }
 

@@ -73,7 +73,7 @@ impl Rated for Evidence {
             return format!("knee could send only {taken} of {due} requests/s");
         }
         let vus = count(self.vus);
-        format!("overloaded: the server handles {taken} of {due} requests/s on {vus} connections")
+        format!("overloaded: the server took {taken} of {due} requests/s on {vus} connections")
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_rate_that_the_server_does_not_take_is_called_overload_and_not_blamed_on_the_generator() {
         assert_eq!(changed("rate", overload), SUSPECT);
-        let told = "overloaded: the server handles 5,018 of 20,000 requests/s on 50 connections";
+        let told = "overloaded: the server took 5,018 of 20,000 requests/s on 50 connections";
         assert_eq!(message("rate", overload), told);
         let waits = |d: &mut Diagnostics| {
             overload(d);

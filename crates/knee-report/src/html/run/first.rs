@@ -90,7 +90,7 @@ fn tiles(view: &View, unit: Option<Unit>) -> Vec<Tile> {
     let mut tiles = Vec::new();
     if let Some(achieved) = view.rate.achieved {
         let offered = view.rate.offered.filter(|_| view.head.plan.is_open());
-        let beside = offered.map_or_else(String::new, |offered| format!("of {}/s offered", rate(offered)));
+        let beside = offered.map_or_else(String::new, |offered| format!("of {}/s scheduled", rate(offered)));
         tiles.push(tile("Goodput", format!("{}/s", rate(achieved)), beside));
     }
     for (name, time) in answer::times(view, unit).into_iter().flatten() {

@@ -128,7 +128,7 @@ fn of_times(view: &View, columns: &Columns, name: &str, wanted: &[Wanted]) -> Op
 pub(super) fn throughput(view: &View, columns: &Columns) -> Option<Chart> {
     let mut lines = Vec::new();
     if view.head.plan.is_open() {
-        lines.push(line("offered", Tone::Grey, Stroke::Dashed, columns, Column::offered));
+        lines.push(line("scheduled", Tone::Grey, Stroke::Dashed, columns, Column::offered));
     }
     lines.push(line("ok", Tone::Green, Stroke::Solid, columns, |column| column.rate(Outcome::Ok)));
     if view.total.not_ok() > 0 {
@@ -165,7 +165,7 @@ pub(super) fn outcomes(view: &View, columns: &Columns) -> Option<Chart> {
     let lines = happened.map(|(outcome, tone, stroke)| {
         line(outcome.name(), *tone, *stroke, columns, |column| column.rate(*outcome))
     });
-    amounts(view, columns, "Failed requests over time", "requests/s", lines.collect())
+    amounts(view, columns, "Requests not ok over time", "requests/s", lines.collect())
 }
 
 /// The generator lag.
@@ -252,7 +252,7 @@ fn moment(column: &Column, view: &View, unit: Scale) -> Moment {
         pieces.extend(figure.map(|figure| format!("{name} {}/s", rate(figure))));
     };
     if view.head.plan.is_open() {
-        per_second("offered", column.offered());
+        per_second("scheduled", column.offered());
     }
     per_second("ok", column.rate(Outcome::Ok));
     if column.not_ok() > 0 {
@@ -302,7 +302,7 @@ pub(super) fn table(view: &View, style: &Style) -> Option<Markup> {
         "Figures of the run over time",
         [
             table::number("until"),
-            table::number("offered/s"),
+            table::number("scheduled/s"),
             table::number("ok/s"),
             table::number("not ok"),
             of_time("response p50"),

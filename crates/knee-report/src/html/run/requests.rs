@@ -34,7 +34,7 @@ pub(super) fn errors(view: &View, columns: &Columns) -> Markup {
     let failed = (view.total.not_ok() > 0).then(|| over_time::outcomes(view, columns)).flatten();
     html! {
         @if errors.is_empty() {
-            p { @if view.total.not_ok() == 0 { "All requests ended ok." } @else { "The status codes say why requests failed." } }
+            p { @if view.total.not_ok() == 0 { "All requests ended ok." } @else { "The status codes say why requests were not ok." } }
         } @else {
             (kinds(errors))
         }

@@ -82,7 +82,7 @@ fn push(
                 outlet.send(samples.batch(&interval, clock::wall()));
             }
             Event::Ended => break,
-            Event::Started(_) | Event::Stopping { .. } | Event::Warning(_) => {}
+            Event::Started(_) | Event::Observed { .. } | Event::Stopping { .. } | Event::Warning(_) => {}
         }
     }
     drop(outlet);

@@ -19,6 +19,7 @@ export class Timeline {
     this.cursor = null;
     this.planned = false;
     for (const chart of charts) this.listen(chart.canvas);
+    this.first = charts.length;
     const redraw = () => this.draw();
     new ResizeObserver(redraw).observe(charts[0].canvas.parentElement);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
@@ -31,6 +32,13 @@ export class Timeline {
     this.warmUp = warmUp;
     if (this.cursor !== null && this.cursor >= rows.length) this.cursor = rows.length - 1;
     if (rows.length === 0) this.cursor = null;
+    this.draw();
+  }
+
+  /** The charts beside those that it began with, instead of earlier ones. */
+  put(more) {
+    this.charts = [...this.charts.slice(0, this.first), ...more];
+    for (const chart of more) this.listen(chart.canvas);
     this.draw();
   }
 
@@ -71,7 +79,23 @@ export class Timeline {
   }
 }
 
-/** One chart. `series`: { name, color, dash, value(row) }; `unit(value)` writes a label of the scale. */
+/** The middle of a moment. */
+const middle = (row) => (row.from_s + row.to_s) / 2;
+
+/** The figures of a line with their times: its own, or those of the moments. */
+const figures = (line, rows) => line.points ?? rows.map((row) => [middle(row), line.value(row)]);
+
+/** The figure of a line in the middle of a moment: of a line with times of its own, the last one until then. */
+export function figureAt(line, row) {
+  if (!line.points) return line.value(row);
+  const after = line.points.findIndex(([at]) => at > middle(row));
+  return line.points[after - 1]?.[1] ?? null;
+}
+
+/**
+ * One chart. `series`: { name, color, dash } with `value(row)` or `points`, pairs of a second and a figure; `unit(value)`
+ * writes a label of the scale.
+ */
 export class Chart {
   constructor(canvas, { series, log = false, unit, least = 0 }) {
     Object.assign(this, { canvas, series, log, unit, least });
@@ -93,7 +117,7 @@ export class Chart {
     const x = (second) => LEFT + (second / end) * (width - LEFT - RIGHT);
     const scale = this.scale(rows, height);
     this.ground(pen, { width, height, x, end, warmUp, rows, scale, color });
-    for (const line of this.series) this.line(pen, line, { rows, x, scale, color, width });
+    for (const line of this.series) this.line(pen, line, { rows, x, end, scale, color, width });
     if (cursor !== null && rows[cursor]) this.mark(pen, rows[cursor], { x, scale, color, height });
   }
 
@@ -101,8 +125,7 @@ export class Chart {
   scale(rows, height) {
     let [low, high] = [Infinity, this.log ? 0 : this.least];
     for (const line of this.series) {
-      for (const row of rows) {
-        const value = line.value(row);
+      for (const [, value] of figures(line, rows)) {
         if (value === null) continue;
         low = Math.min(low, value);
         high = Math.max(high, value);
@@ -156,23 +179,25 @@ export class Chart {
     }
   }
 
-  /** A line; where moments share a pixel, the greatest of them. A gap where there is no value. */
-  line(pen, { value, color: name, dash }, { rows, x, scale, color, width }) {
+  /** A line; where moments share a pixel, the greatest of them. A gap where there is no value. Steps stay steps. */
+  line(pen, line, { rows, x, end, scale, color, width }) {
+    const { color: name, dash } = line;
     pen.strokeStyle = color(name);
     pen.fillStyle = color(name);
     pen.lineWidth = 1.8;
     pen.lineJoin = "round";
     pen.setLineDash(DASHES[dash ?? "solid"]);
     const points = [];
-    for (const row of rows) {
-      const found = value(row);
+    const nearest = line.points ? 0 : Math.max(1, width / 1200);
+    for (const [second, found] of figures(line, rows)) {
       if (found === null) {
         points.push(null);
         continue;
       }
-      const at = x((row.from_s + row.to_s) / 2);
+      if (second > end) break;
+      const at = x(second);
       const last = points.at(-1);
-      if (last && at - last.x < Math.max(1, width / 1200)) last.value = Math.max(last.value, found);
+      if (last && at - last.x < nearest) last.value = Math.max(last.value, found);
       else points.push({ x: at, value: found });
     }
     pen.beginPath();
@@ -193,7 +218,7 @@ export class Chart {
   }
 
   mark(pen, row, { x, scale, color, height }) {
-    const at = Math.round(x((row.from_s + row.to_s) / 2)) + 0.5;
+    const at = Math.round(x(middle(row))) + 0.5;
     pen.strokeStyle = color("--ink");
     pen.lineWidth = 1;
     pen.beginPath();
@@ -201,7 +226,7 @@ export class Chart {
     pen.lineTo(at, height - BOTTOM);
     pen.stroke();
     for (const line of this.series) {
-      const value = line.value(row);
+      const value = figureAt(line, row);
       if (value === null) continue;
       pen.fillStyle = color(line.color);
       pen.beginPath();

@@ -6,12 +6,13 @@ use crate::web::answer::{CSS, HTML, JSON, SCRIPT};
 use crate::web::{Answer, Pass, Refusal, Request};
 
 /// The files of the page: path, type, content.
-const FILES: [(&str, &str, &str); 5] = [
+const FILES: [(&str, &str, &str); 6] = [
     ("/", HTML, include_str!("page.html")),
     ("/assets/page.css", CSS, include_str!("page.css")),
     ("/assets/page.js", SCRIPT, include_str!("page.js")),
     ("/assets/chart.js", SCRIPT, include_str!("chart.js")),
     ("/assets/number.js", SCRIPT, include_str!("number.js")),
+    ("/assets/observed.js", SCRIPT, include_str!("observed.js")),
 ];
 
 /// The response to an admitted request. `state` makes the data.

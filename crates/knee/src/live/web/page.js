@@ -2,6 +2,7 @@
 // URLs, servers and scripts. Calculates no statistics: the program does.
 
 import { Chart, Timeline } from "./chart.js";
+import { ObservedCharts } from "./observed.js";
 import { bytes, clock, count, percent, rate, short, time } from "./number.js";
 
 const $ = (id) => document.getElementById(id);
@@ -31,7 +32,7 @@ const STUB = 0.1;
 let longest = 0;
 const per = (row, number) => (row.to_s - row.from_s > STUB * longest ? number / (row.to_s - row.from_s) : null);
 const perSecond = (name) => (row) => per(row, row[name]);
-const failed = (row) => per(row, row.ended - row.ok);
+const notOk = (row) => per(row, row.ended - row.ok);
 const value = (name) => (row) => row[name] ?? null;
 const share = (name) => (row) => (row[name] === null ? null : row[name] * 100);
 
@@ -39,7 +40,7 @@ const SERIES = {
   rate: [
     { name: "scheduled", color: "--c0", dash: "dashed", value: perSecond("scheduled") },
     { name: "ok", color: "--c1", value: perSecond("ok") },
-    { name: "failed", color: "--bad", dash: "dotted", value: failed },
+    { name: "not ok", color: "--bad", dash: "dotted", value: notOk },
   ],
   times: [
     { name: "response max", color: "--c6", dash: "dotted", value: value("response_max_ms") },
@@ -70,6 +71,7 @@ const timeline = new Timeline(
   ],
   readOut,
 );
+const observed = new ObservedCharts($("observed"), timeline);
 
 const keys = [];
 for (const [name, series] of Object.entries(SERIES)) {
@@ -97,6 +99,7 @@ function write(id, text) {
 }
 
 function readOut(row) {
+  observed.read(row);
   if (!row) {
     write("readout", "Arrow keys on a chart move the cursor; Home, End and Escape too.");
     return;
@@ -105,7 +108,7 @@ function readOut(row) {
   const parts = [
     row.to_s - row.from_s > 1.5 ? `${clock(row.from_s)} to ${clock(row.to_s)}` : `at ${clock(row.to_s)}`,
     `${rate(perSecond("ok")(row))} ok of ${rate(perSecond("scheduled")(row))} scheduled`,
-    `${rate(failed(row))} failed`,
+    `${rate(notOk(row))} not ok`,
     `response p50 ${time(row.response_p50_ms)}, p99 ${time(row.response_p99_ms)}, max ${bound}${time(row.response_max_ms)}`,
     `${count(row.in_flight)} in flight`,
   ];
@@ -145,6 +148,8 @@ function show(state) {
   $("missed").hidden = run.missed_s === 0;
   write("missed", `${clock(run.missed_s)} of the run did not reach this page. The saved run has them.`);
   for (const [key, value] of keys) key.hidden = rows.every((row) => value(row) === null);
+  if (state.observed !== undefined) observed.show(state.observed);
+  $("observed-section").hidden = observed.isEmpty;
   timeline.show(rows, run.measured_from_s);
   tick();
   speak(run, state.over);
@@ -205,8 +210,8 @@ function showAnswer({ so_far: soFar, validity }) {
   write("goodput-beside", soFar.scheduled_requests_per_s === null ? "" : `${rate(soFar.scheduled_requests_per_s)} scheduled`);
   showTime("typical", times, ["p50", "mean"]);
   showTime("tail", times, ["p99", "max"]);
-  write("failed", percent(soFar.failed_share));
-  write("failed-beside", `${count(soFar.ended - soFar.outcomes.ok)} of ${count(soFar.ended)} requests`);
+  write("not-ok", percent(soFar.failed_share));
+  write("not-ok-beside", `${count(soFar.ended - soFar.outcomes.ok)} of ${count(soFar.ended)} requests`);
   $("answer").classList.toggle("pale", validity.final && validity.state === "invalid");
 }
 

@@ -195,7 +195,7 @@ fn headline(fold: &Fold) -> String {
     let tail = shown("p99", times.percentile("p99")).or_else(|| shown("max", times.max));
     let failed = (ended - ok) as f64 / ended as f64;
     format!(
-        "Goodput {}/s, response time {} and {}, {} of {} requests failed",
+        "Goodput {}/s, response time {} and {}, {} of {} requests not ok",
         number::rate(goodput),
         typical.unwrap_or_default(),
         tail.unwrap_or_default(),

@@ -10,7 +10,7 @@ use knee_core::unit::Nanos;
 use knee_engine::steering::Steering;
 use serde_json::Value;
 
-use super::state;
+use super::{observed, state};
 use crate::live::feed::Feed;
 use crate::live::fold::Fold;
 use crate::web::{COMMON, Policy};
@@ -24,6 +24,9 @@ const SILENCE: Duration = Duration::from_secs(15);
 /// Least time between two pieces.
 const PAUSE: Duration = Duration::from_millis(400);
 
+/// Least time between two pieces with what observers saw: their charts are sent whole.
+const OBSERVED_EVERY: Nanos = Nanos::from_secs(3);
+
 /// Largest report that the last piece carries, in bytes.
 const REPORT_MAX: usize = 8 << 20;
 
@@ -36,6 +39,9 @@ struct Place {
     run: u64,
     halvings: u32,
     moments: usize,
+    /// How many batches of observers it has seen, and when it got them.
+    batches: u64,
+    observed: Nanos,
 }
 
 impl Place {
@@ -47,12 +53,9 @@ impl Place {
         let joins_on =
             self.sequence.is_some() && (self.run, self.halvings) == (fold.number, fold.history.halvings());
         let first = if joins_on { self.moments } else { 0 };
-        *self = Self {
-            sequence: Some(fold.sequence),
-            run: fold.number,
-            halvings: fold.history.halvings(),
-            moments: fold.history.moments().len(),
-        };
+        self.sequence = Some(fold.sequence);
+        (self.run, self.halvings) = (fold.number, fold.history.halvings());
+        self.moments = fold.history.moments().len();
         let name = match (fold.over, joins_on) {
             (true, _) => "ended",
             (false, true) => "moment",
@@ -60,6 +63,10 @@ impl Place {
         };
         let mut state = state::of(fold, command, first, now);
         state["steering"] = steering.map_or(Value::Null, state::steering);
+        if !joins_on || fold.over || self.wants_observed(fold, now) {
+            state["observed"] = observed::of(&fold.observed);
+            (self.batches, self.observed) = (fold.observed.taken(), now);
+        }
         if let Some(page) = fold
             .conclusion
             .as_ref()
@@ -69,6 +76,12 @@ impl Place {
             state["report"] = page.into();
         }
         format!("event: {name}\ndata: {state}\n\n")
+    }
+
+    /// Whether observers have seen more, and the watcher has not heard of them for a while.
+    fn wants_observed(&self, fold: &Fold, now: Nanos) -> bool {
+        (self.batches != fold.observed.taken() || fold.observed.is_broken())
+            && now.since(self.observed) >= OBSERVED_EVERY
     }
 }
 
@@ -100,6 +113,7 @@ pub fn send(mut out: impl Write, feed: &Feed, command: &str) -> io::Result<()> {
 mod tests {
     use knee_core::event::Event;
     use knee_core::interval::Interval;
+    use knee_core::observation::Batch;
     use knee_core::validity::Validity;
     use serde_json::json;
 
@@ -152,6 +166,21 @@ mod tests {
         let piece = place.piece(&fold, "sweep", Nanos::ZERO, None);
         assert!(piece.starts_with("event: snapshot\n") && rows(&piece) == (0, 0), "{piece}");
         assert_eq!(data(&piece)["run"]["number"], 2);
+    }
+
+    #[test]
+    fn what_observers_saw_comes_at_once_then_every_three_seconds_and_at_the_end() {
+        let (mut fold, mut place) = (Fold::default(), Place::default());
+        fold.handle(&synthetic::events(1)[0], Nanos::ZERO);
+        let mut second = |fold: &mut Fold, at: u64| {
+            fold.handle(&Event::Observed { batch: Batch::default().into(), number: at }, Nanos::ZERO);
+            fold.handle(&Event::Interval(synthetic::interval(at).into()), Nanos::ZERO);
+            data(&place.piece(fold, "run", Nanos::from_secs(at), None)).get("observed").is_some()
+        };
+        let sent: Vec<bool> = (0..7).map(|at| second(&mut fold, at)).collect();
+        assert_eq!(sent, [true, false, false, true, false, false, true]);
+        fold.close();
+        assert!(data(&place.piece(&fold, "run", Nanos::from_secs(7), None)).get("observed").is_some());
     }
 
     #[test]

@@ -158,7 +158,7 @@ fn arrivals_that_wait_for_a_connection_count_as_not_sent() {
         (load.sent_share, load.due_per_s, load.taken_per_s),
         (Some(0.250_25), Some(1_000.0), Some(250.0))
     );
-    let told = "overloaded: the server handles 250 of 1,000 requests/s on 1,000 connections";
+    let told = "overloaded: the server took 250 of 1,000 requests/s on 1,000 connections";
     assert_eq!(run.validity.warnings[0].message, told);
 }
 
