@@ -126,6 +126,13 @@ fn check_endpoints(name: &str, table: &Table, document: &Value) {
     for (shown, exact) in &planned {
         assert!(agrees(shown, exact, 1.0), "{name}: {shown} is {exact}");
     }
+    for (shown, one) in table.column("not ok").into_iter().zip(&found) {
+        assert!(
+            agrees(shown, &not_ok(&one["requests"]), 1.0),
+            "{name}, not ok: {shown} of {}",
+            one["requests"]
+        );
+    }
     let mut times = Vec::new();
     for (column, kind, figure) in [
         ("mean", "response_time_ms", "mean"),
@@ -141,6 +148,12 @@ fn check_endpoints(name: &str, table: &Table, document: &Value) {
     assert_times(name, &times);
 }
 
+/// Requests that ended otherwise than ok, or not at all.
+fn not_ok(counts: &Value) -> Value {
+    let others = ["http_error", "transport_error", "timeout", "unsent", "censored"];
+    others.iter().map(|outcome| counts[outcome].as_u64().unwrap()).sum::<u64>().into()
+}
+
 /// Rows are intervals, if there are few enough of them.
 fn check_course(name: &str, table: &Table, document: &Value) -> bool {
     let series = document["series"].as_array().unwrap();
@@ -153,6 +166,9 @@ fn check_course(name: &str, table: &Table, document: &Value) -> bool {
         for (shown, exact) in pairs(table.column(column), series.iter().map(|one| &one[figure])) {
             assert!(agrees(&shown, &exact, 1.0), "{name}, {column}: {shown} is {exact}");
         }
+    }
+    for (shown, one) in table.column("not ok").into_iter().zip(series) {
+        assert!(agrees(shown, &not_ok(one), 1.0), "{name}, not ok: {shown} of {one}");
     }
     let unit = table.header.iter().find_map(|head| head.strip_prefix("response p50, ")).unwrap().to_owned();
     let scale = UNITS.iter().find(|(name, _)| *name == unit).unwrap().1;
