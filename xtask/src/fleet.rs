@@ -1,9 +1,11 @@
 //! `cargo xtask fleet`: real fleets on this machine, in which something dies at a random moment.
 //!
-//! After each trial the figures must agree: what was planned is what was seen plus what is counted as lost, the target saw
-//! what the record says, and `knee merge` over the copies gives the record byte for byte. A trial that hangs is a failure.
-//! Needs nats-server. Does not measure times of the service; the load is far below what any machine can do.
+//! After each trial the figures must agree: what was planned is what was seen plus what is counted as lost, the target
+//! saw what the record says, and `knee merge` over the copies gives the record byte for byte. A trial that hangs is a
+//! failure. With `--checks`, all acceptance checks of fleets, on machines that are network namespaces. Needs nats-server.
+//! Does not measure times of the service; the load is far below what any machine can do.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -14,12 +16,19 @@ use clap::Args;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
+mod broker;
+mod checks;
 mod counting;
+mod lan;
+mod proxy;
+mod quota;
+mod record;
+mod trial;
 mod world;
 
-use world::{Death, Verdict, World};
+use trial::{Death, Verdict};
 
-/// What dies, how often.
+/// What dies, how often; or which checks.
 #[derive(Args)]
 pub struct Options {
     /// The program to try; built in release mode without one
@@ -40,34 +49,61 @@ pub struct Options {
     /// Seed of the moments
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Run the acceptance checks in network namespaces: all, or some of 1 to 12 and scene, as in `--checks 2,9`
+    #[arg(long, value_name = "CHECKS", num_args = 0..=1, default_missing_value = "all")]
+    checks: Option<String>,
+    /// Simulated fleets of check 1
+    #[arg(long, default_value_t = 10_000)]
+    simulated: u64,
+    /// Loads of check 10, each by five agents of which four have another clock
+    #[arg(long, default_value_t = 25)]
+    clocks: u32,
 }
 
-/// Runs all trials and prints a row for each kind.
+/// Runs all trials and prints a row for each kind; or the checks.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
-    let knee = match &options.knee {
-        Some(knee) => knee.clone(),
-        None => build(root)?,
+    let (knee, mut added) = match &options.knee {
+        Some(knee) => (knee.clone(), Vec::new()),
+        None => (build(root)?, vec!["--knee".to_owned()]),
     };
+    let knee = knee.canonicalize().with_context(|| format!("`{}`", knee.display()))?;
+    if let Some(wanted) = &options.checks {
+        if !added.is_empty() {
+            added.push(knee.display().to_string());
+        }
+        let setting = checks::Setting { root, knee: &knee, options };
+        return if lan::enter(&added)? { checks::run(&setting, wanted) } else { Ok(()) };
+    }
     let found = Command::new("nats-server").arg("--version").output();
-    ensure!(found.is_ok(), "there is no nats-server");
-    let mut random = StdRng::seed_from_u64(options.seed);
+    let missing = found.is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    ensure!(!missing, "`nats-server` is not there\n\nhint: on Debian, apt-get install nats-server");
     println!("seed {}; a load of 8 s by 4 agents in each trial", options.seed);
     println!(
         "{:<12} {:>6} {:>6} {:>8} {:>8} {:>8}  failures",
         "killed", "trials", "held", "planned", "seen", "lost"
     );
     let mut failed = 0;
-    for (name, count) in
-        [("agent", options.agents), ("controller", options.controllers), ("nats-server", options.servers)]
-    {
-        let deaths: Vec<Death> = (0..count).map(|_| death(name, &mut random)).collect();
-        let verdicts = trials(&knee, deaths, options.beside);
-        failed += report(name, &verdicts);
+    for name in ["agent", "controller", "nats-server"] {
+        failed += report(name, &try_deaths(&knee, name, options, false));
     }
     if failed > 0 {
         bail!("{failed} trials failed");
     }
     Ok(())
+}
+
+type Tried = Vec<(Death, Result<Verdict>)>;
+
+/// All trials in which `name` is killed; on machines of their own if `separate`.
+fn try_deaths(knee: &Path, name: &str, options: &Options, separate: bool) -> Tried {
+    let count = match name {
+        "agent" => options.agents,
+        "controller" => options.controllers,
+        _ => options.servers,
+    };
+    let mut random = StdRng::seed_from_u64(options.seed);
+    let deaths = (0..count).map(|_| death(name, &mut random)).collect();
+    trials(knee, separate, deaths, options.beside)
 }
 
 fn build(root: &Path) -> Result<PathBuf> {
@@ -89,7 +125,7 @@ fn death(name: &str, random: &mut StdRng) -> Death {
     }
 }
 
-fn trials(knee: &Path, deaths: Vec<Death>, beside: usize) -> Vec<(Death, Result<Verdict>)> {
+fn trials(knee: &Path, separate: bool, deaths: Vec<Death>, beside: usize) -> Tried {
     let waiting = Mutex::new(deaths);
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {
@@ -97,7 +133,7 @@ fn trials(knee: &Path, deaths: Vec<Death>, beside: usize) -> Vec<(Death, Result<
             scope.spawn(|| {
                 loop {
                     let Some(death) = waiting.lock().ok().and_then(|mut deaths| deaths.pop()) else { return };
-                    let verdict = World::start(knee).and_then(|mut world| world.trial(&death));
+                    let verdict = trial::trial(knee, separate, &death);
                     if let Ok(mut done) = done.lock() {
                         done.push((death, verdict));
                     }

@@ -83,7 +83,8 @@ enum Command {
     Publish(publish::Options),
     /// Check that the API of the libraries breaks no more than their version says
     Semver(semver::Options),
-    /// Kill agents, controllers and servers of real fleets at random moments, and check that every request is accounted for
+    /// Kill agents, controllers and servers of real fleets at random moments, and check that every request is accounted
+    /// for; or run the acceptance checks of fleets
     Fleet(fleet::Options),
     /// Run the fuzz targets from their kept corpora
     Fuzz(fuzz::Options),

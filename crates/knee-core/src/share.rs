@@ -7,6 +7,7 @@
 //! anything, and does not know what the indexes number.
 
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -270,8 +271,7 @@ impl Share {
     /// Which indexes are its own, in proportion to how many of `whole` users each share has: so each can send as often as
     /// its users allow. Nothing if it has no user.
     pub fn stripe_by_users(&self, whole: u64) -> Stripe {
-        let counts: Vec<u64> =
-            (0..self.weights.len()).map(|place| stripe(&self.weights, place).count(whole)).collect();
+        let counts = self.counts(whole);
         if counts[self.own] == 0 {
             return Stripe { cycle: 1, own: Vec::new() };
         }
@@ -279,6 +279,15 @@ impl Share {
         let own = counts[..self.own].iter().filter(|count| **count > 0).count();
         let weights = lowest(counts.into_iter().filter(|count| *count > 0).collect());
         stripe(&weights, own)
+    }
+
+    /// How many of the first `total` indexes each share has.
+    fn counts(&self, total: u64) -> Vec<u64> {
+        let whose = deal(&self.weights);
+        let cycle = whose.len() as u64;
+        let mut counts: Vec<u64> = self.weights.iter().map(|weight| weight * (total / cycle)).collect();
+        whose[..(total % cycle) as usize].iter().for_each(|place| counts[*place as usize] += 1);
+        counts
     }
 }
 
@@ -288,23 +297,39 @@ fn lowest(weights: Vec<u64>) -> Vec<u64> {
     weights.into_iter().map(|weight| weight / divisor).collect()
 }
 
-/// Deals out the indexes of one cycle. The n-th of a share with weight w is due at n / w of the cycle; each index goes to
-/// the share of largest weight (of equal ones, the first) of which one is due.
-fn stripe(weights: &[u64], own: usize) -> Stripe {
+/// Deals out the indexes of one cycle: whose each is. The n-th of a share with weight w is due at n / w of the cycle; each
+/// index goes to the share of largest weight (of equal ones, the first) of which one is due.
+fn deal(weights: &[u64]) -> Vec<u32> {
     let cycle: u64 = weights.iter().sum();
     let mut order: Vec<usize> = (0..weights.len()).collect();
     order.sort_by_key(|place| Reverse(weights[*place]));
+    // Ranks in that order: those of which one is due, and the others with the index from which one is.
+    let mut due: BinaryHeap<Reverse<usize>> = (0..order.len()).map(Reverse).collect();
+    let mut later: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
     let mut dealt = vec![0u64; weights.len()];
-    let mut mine = Vec::new();
+    let mut whose = Vec::with_capacity(cycle as usize);
     for index in 0..cycle {
-        let is_due = |place: &&usize| index * weights[**place] >= dealt[**place] * cycle;
-        let Some(&place) = order.iter().find(is_due) else { continue };
-        dealt[place] += 1;
-        if place == own {
-            mine.push(index as u32);
+        while let Some(Reverse((from, rank))) = later.peek().copied()
+            && from <= index
+        {
+            later.pop();
+            due.push(Reverse(rank));
         }
+        // One is always due: until any index, the shares together are due more than were dealt.
+        let Some(Reverse(rank)) = due.pop() else { continue };
+        let place = order[rank];
+        dealt[place] += 1;
+        later.push(Reverse(((dealt[place] * cycle).div_ceil(weights[place].max(1)), rank)));
+        whose.push(place as u32);
     }
-    Stripe { cycle: cycle as u32, own: mine }
+    whose
+}
+
+/// The indexes of one of them.
+fn stripe(weights: &[u64], own: usize) -> Stripe {
+    let whose = deal(weights);
+    let mine = |(index, place): (usize, &u32)| (*place as usize == own).then_some(index as u32);
+    Stripe { cycle: whose.len() as u32, own: whose.iter().enumerate().filter_map(mine).collect() }
 }
 
 /// The indexes of a share: the same places of every cycle.

@@ -73,7 +73,9 @@ pub fn lock(folder: &Path) -> Result<Lock, Error> {
 /// What is started for a study: its declaration with its options.
 pub(crate) fn declared(study: &Study) -> Declaration {
     let mut declaration = study.definition().fixture.clone();
-    declaration.generator.share_cpus |= study.options().share_cpus;
+    let options = study.options();
+    // What agents of a fleet generate takes no CPU here.
+    declaration.generator.share_cpus |= options.share_cpus || !options.fleet.is_empty();
     declaration
 }
 

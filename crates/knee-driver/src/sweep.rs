@@ -69,6 +69,8 @@ pub fn climb(
                 sweep.record_result(result);
             }
             Err(Error::Interrupted) => break,
+            // What ended because of the user is no failure.
+            Err(_) if control.request() != Request::Run => break,
             Err(error) => return (sweep, Some(error)),
         }
         if control.request() == Request::Run {

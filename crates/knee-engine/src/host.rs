@@ -88,7 +88,8 @@ impl ThreadSampler {
         let (now, before) = (now?, before?);
         let share = |part: Nanos| part.as_secs_f64() / span.as_secs_f64();
         let waited = now.waited.zip(before.waited);
-        let run_delay = waited.map(|(now, before)| share(now.since(before)));
+        // A wait that began before this span is counted when it ends.
+        let run_delay = waited.map(|(now, before)| share(now.since(before)).min(1.0));
         Some(WorkerSample { cpu: share(now.ran.since(before.ran)), run_delay })
     }
 }

@@ -290,10 +290,10 @@ impl Recorder {
     fn close(&mut self, flight: &Flight, finish: &Finish<'_>) {
         let done = finish.done;
         if flight.sent != Nanos::MAX {
-            let at = done.max(self.changed);
+            let (at, from) = (done.max(flight.sent), self.window_from);
             self.step(at, -1);
             self.answered += 1;
-            let clipped = at.since(flight.sent.max(self.window_from));
+            let clipped = at.max(from).since(flight.sent.max(from));
             self.share.concurrency.clipped += u128::from(clipped.0);
         }
         let tally = self.tally(flight.endpoint, flight.due);
@@ -314,13 +314,23 @@ impl Recorder {
 
     /// Changes the number in flight by `by` at `at`.
     ///
-    /// The tasks of one thread read the clock in order, but a timeout ends a request at its limit, a
-    /// little before now. Such a change counts at the time of the last change.
+    /// Changes are noted out of order: a response over HTTP/2 ends when its last frame was read, and the task of its
+    /// request learns of it after those of others; a timeout ends a request at its limit, a little before now. What was
+    /// counted between such a change and the last one is corrected, as far as it lies in this window.
     fn step(&mut self, at: Nanos, by: i64) {
-        let at = at.max(self.changed);
         let concurrency = &mut self.share.concurrency;
-        concurrency.area += u128::from(at.since(self.changed).0) * u128::from(self.in_flight);
-        self.changed = at;
+        if at < self.changed {
+            let late = self.changed.since(at.max(self.window_from));
+            let correction = u128::from(late.0) * u128::from(by.unsigned_abs());
+            concurrency.area = if by < 0 {
+                concurrency.area.saturating_sub(correction)
+            } else {
+                concurrency.area.saturating_add(correction)
+            };
+        } else {
+            concurrency.area += u128::from(at.since(self.changed).0) * u128::from(self.in_flight);
+            self.changed = at;
+        }
         self.in_flight = self.in_flight.saturating_add_signed(by);
         concurrency.max = concurrency.max.max(self.in_flight);
     }

@@ -348,6 +348,9 @@ pub struct Said {
     /// Whether it marked the test as failed.
     #[serde(default)]
     pub failed: bool,
+    /// Iterations that it began, those that were cut off at the end included.
+    #[serde(default)]
+    pub iterations: u64,
 }
 
 /// Why a script ended its test.

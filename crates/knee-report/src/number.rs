@@ -204,6 +204,30 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// A share in per cent, with as many decimals as distinguish it from a limit that it missed.
+pub fn percent_apart(share: f64, limit: f64) -> String {
+    let usual = percent(share);
+    if usual != percent(limit) {
+        return usual;
+    }
+    let written = |share: f64, decimals: usize| format!("{} %", fixed(share * 100.0, decimals));
+    let apart = (2..=6).find(|decimals| written(share, *decimals) != written(limit, *decimals));
+    apart.map_or(usual, |decimals| written(share, decimals))
+}
+
+/// A time with as many decimals as distinguish it from a limit that it missed; both in nanoseconds.
+pub fn time_apart(nanos: f64, limit: f64) -> String {
+    let usual = time(nanos, None);
+    if usual != time(limit, None) {
+        return usual;
+    }
+    let unit = Unit::ALL.into_iter().take(4).rev().find(|unit| limit >= unit.nanos()).unwrap_or(Unit::Ns);
+    let written = |nanos: f64, decimals: usize| format!("{} {unit}", fixed(nanos / unit.nanos(), decimals));
+    let apart = (1..=finest(unit).unsigned_abs() as usize)
+        .find(|decimals| written(nanos, *decimals) != written(limit, *decimals));
+    apart.map_or(usual, |decimals| written(nanos, decimals))
+}
+
 /// A time with three significant digits, in the unit `given` or, without one, in the unit that fits.
 pub fn time(nanos: f64, given: Option<Unit>) -> String {
     let Some(unit) = given else {
@@ -260,6 +284,27 @@ mod tests {
             (f64::NAN, "–"),
         ] {
             assert_eq!(percent(share), text);
+        }
+    }
+
+    #[test]
+    fn a_figure_that_missed_a_limit_never_reads_like_the_limit() {
+        for (share, limit, text) in [
+            (0.989_6, 0.99, "98.96 %"),
+            (0.93, 0.99, "93.0 %"),
+            (0.010_04, 0.01, "1.004 %"),
+            (0.001_000_5, 0.001, "0.1001 %"),
+            (0.2, 0.01, "20.0 %"),
+        ] {
+            assert_eq!(percent_apart(share, limit), text);
+        }
+        for (nanos, limit, text) in [
+            (100_300_000.0, 100e6, "100.3 ms"),
+            (100_000_001.0, 100e6, "100.000001 ms"),
+            (1_560_000_000.0, 50e6, "1.56 s"),
+            (50_000_100.0, 50e6, "50.0001 ms"),
+        ] {
+            assert_eq!(time_apart(nanos, limit), text);
         }
     }
 

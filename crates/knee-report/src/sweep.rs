@@ -15,6 +15,8 @@ pub mod markdown;
 
 mod next;
 
+pub mod note;
+
 mod resource;
 
 mod sentence;
@@ -27,7 +29,7 @@ use knee_core::record::{Build, Machine};
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 use knee_study::sweep::rule::Outcome;
-use knee_study::sweep::{FinishedStep, LoadKind, Purpose, Report, StepLoad};
+use knee_study::sweep::{Config, FinishedStep, LoadKind, Purpose, Report, Slo, StepLoad};
 
 use crate::number::{self, level};
 use crate::view::reading::Reading;
@@ -51,6 +53,10 @@ pub struct About {
     pub started: Nanos,
     /// Whether the target runs on this machine; `None` if that is unknown.
     pub co_located: Option<bool>,
+    /// The command that loads the target once, without an amount: `knee http://127.0.0.1:8080/`. `None` if no short one does.
+    pub again: Option<String>,
+    /// Whether that command also needs the options for the request that the sweep had.
+    pub with_options: bool,
 }
 
 /// A sweep, as every report shows it.
@@ -76,12 +82,17 @@ pub struct SweepView<'r> {
     pub tail: &'static str,
     /// The percentiles that the limits are about.
     pub tails: Vec<Tail>,
+    /// Names of the columns of requests over a limit: `over 250 ms`. One for each limit on a percentile that most steps do
+    /// not support: it is judged by the share of requests above it.
+    pub limits: Vec<String>,
     /// The curve to draw.
     pub curve: Curve,
     /// Whether it can be trusted.
     pub state: Validity,
     /// Why not; sentences.
     pub reasons: Vec<String>,
+    /// What else the result depends on; notes with their codes.
+    pub notes: Vec<String>,
 }
 
 /// One step.
@@ -111,6 +122,8 @@ pub struct Row {
     pub why: String,
     /// The first reason, in a shorter form.
     pub brief: String,
+    /// The share of requests that took longer than each limit of [`SweepView::limits`] allows.
+    pub over: Vec<String>,
     /// Name of its record.
     pub record: Option<String>,
 }
@@ -120,6 +133,7 @@ impl<'r> SweepView<'r> {
     pub fn of(report: &'r Report, about: &'r About) -> Self {
         let (tail, q) = tail(report);
         let tails = goal::tails(report, (tail, q));
+        let counted = goal::counted(report);
         Self {
             about,
             report,
@@ -127,13 +141,15 @@ impl<'r> SweepView<'r> {
             headline: sentence::headline(report),
             findings: sentence::findings(report),
             remarks: sentence::remarks(report),
-            next: next::steps(report, about.co_located),
-            rows: report.trials.iter().map(|trial| row(trial, report.config.kind, q)).collect(),
+            next: next::steps(report, about.co_located, (about.again.as_deref(), about.with_options)),
+            rows: report.trials.iter().map(|trial| row(trial, &report.config, q, &counted)).collect(),
+            limits: counted.iter().map(|slo| format!("over {}", slo.limit)).collect(),
             tail,
             curve: Curve::of(report, (tail, q), &tails),
             tails,
             state: report.state,
             reasons: report.reasons.clone(),
+            notes: note::notes(report, about.co_located),
         }
     }
 }
@@ -145,8 +161,8 @@ fn tail(report: &Report) -> (&'static str, f64) {
 }
 
 /// One step as a row; also used for the line that is printed when the step is done.
-pub fn row(trial: &FinishedStep, kind: LoadKind, tail: f64) -> Row {
-    let result = &trial.result;
+pub fn row(trial: &FinishedStep, config: &Config, tail: f64, counted: &[Slo]) -> Row {
+    let (result, kind) = (&trial.result, config.kind);
     Row {
         number: trial.step.number,
         purpose: trial.step.purpose,
@@ -165,6 +181,7 @@ pub fn row(trial: &FinishedStep, kind: LoadKind, tail: f64) -> Row {
         outcome: trial.judged.outcome,
         why: sentence::why(&trial.judged),
         brief: sentence::brief(&trial.judged),
+        over: counted.iter().map(|slo| goal::over(trial, *slo)).collect(),
         record: result.record.clone(),
     }
 }

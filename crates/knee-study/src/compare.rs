@@ -187,6 +187,19 @@ impl Comparison {
             study: conclusion,
         }
     }
+
+    /// The mean size of the responses of a side in bytes, over its usable trials; `None` if none is known. Two sides whose
+    /// responses differ do different work, whatever their times are.
+    pub fn response_size(&self, side: &str) -> Option<f64> {
+        let of_side = self.study.trials.iter().filter(|entry| entry.trial.variant == side);
+        let (bytes, requests) = of_side
+            .filter_map(|entry| entry.usable())
+            .filter_map(|measured| {
+                Some((measured.figures.get(&Metric::ResponseSize)?.value, measured.requests))
+            })
+            .fold((0.0, 0.0), |(bytes, all), (size, n)| (bytes + size * n as f64, all + n as f64));
+        (requests > 0.0).then(|| bytes / requests)
+    }
 }
 
 fn line(conclusion: &Conclusion, effect: &Effect) -> Line {

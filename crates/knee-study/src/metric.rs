@@ -224,6 +224,11 @@ impl Metric {
         matches!(self, Self::BlocksPerRequest | Self::WalPerRequest)
     }
 
+    /// Whether it is measured only of responses that are streams of events.
+    pub const fn is_of_events(self) -> bool {
+        matches!(self, Self::FirstEvent | Self::EventGap | Self::LongestGap | Self::Events)
+    }
+
     /// Whether it measures how long a response takes.
     pub const fn is_response_time(self) -> bool {
         self.quantile().is_some() || matches!(self, Self::Mean | Self::Max)

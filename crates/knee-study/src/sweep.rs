@@ -36,6 +36,8 @@ pub mod slo;
 
 mod step;
 
+pub mod tried;
+
 pub mod usl;
 
 pub use conclusion::Report;
@@ -102,6 +104,10 @@ pub struct Config {
     pub precision: f64,
     /// Most requests in flight, and most connections of a probe.
     pub in_flight_max: u32,
+    /// Connections of the first probe, and the first level of an automatic ladder of connections; 1 or more. Machines that
+    /// make the load together need one each.
+    #[serde(skip_serializing_if = "is_one")]
+    pub connections_min: u32,
     /// Whether the service can be reset. It is then reset before each step, except on the way down: that shows whether it
     /// recovers by itself.
     pub resets: bool,
@@ -109,6 +115,12 @@ pub struct Config {
     pub seconds_max: Option<f64>,
     /// Seed of all arrivals; each step has one of its own made from it.
     pub seed: u64,
+}
+
+/// Serde passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
+const fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 /// A range, in the unit of the sweep's levels unless stated otherwise.

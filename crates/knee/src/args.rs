@@ -53,7 +53,7 @@ pub use compare::{
 };
 pub use doctor::{DoctorArgs, DoctorFormat};
 pub use find::{FindArgs, FindFormat, FindOutputFlags, SearchFlags};
-pub use fleet::{FleetFlags, FleetKeys};
+pub use fleet::{FleetFlags, FleetKeys, ServiceHostFlag};
 pub use history::{HistoryArgs, HistoryFormat};
 pub use merge::MergeArgs;
 pub use observe::ObserveFlags;

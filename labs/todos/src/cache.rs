@@ -11,6 +11,7 @@ use bytes::{Bytes, BytesMut};
 use jiff::civil::DateTime;
 use parking_lot::Mutex;
 
+use crate::encode::{Encoded, Format, protobuf};
 use crate::todo::Todo;
 
 /// Maximum number of todos that can be created while the list is loaded; beyond it, the load starts again.
@@ -21,13 +22,13 @@ const MAX_PENDING: usize = 10_000;
 pub struct Item {
     at: DateTime,
     id: i32,
-    text: Bytes,
+    encoded: Encoded,
 }
 
 impl Item {
-    /// A todo and its encoding.
-    pub fn new(todo: &Todo, text: Bytes) -> Self {
-        Self { at: todo.created_at, id: todo.id, text }
+    /// A todo and its encodings.
+    pub fn new(todo: &Todo, encoded: Encoded) -> Self {
+        Self { at: todo.created_at, id: todo.id, encoded }
     }
 
     /// Newest first, as in the query.
@@ -55,9 +56,16 @@ struct State {
     /// Whether PostgreSQL may still execute a failed write of this process.
     has_uncertain_write: bool,
     items: Option<Vec<Item>>,
-    body: Option<Bytes>,
+    bodies: Bodies,
     /// Todos created since the current load of the list started.
     pending: Option<Vec<Item>>,
+}
+
+/// The list as it was sent last, in each format.
+#[derive(Debug, Default)]
+struct Bodies {
+    json: Option<Bytes>,
+    protobuf: Option<Bytes>,
 }
 
 impl Cache {
@@ -67,11 +75,15 @@ impl Cache {
         Self { limit, state: Mutex::default() }
     }
 
-    /// The list as a JSON array, if it is cached.
-    pub fn body(&self) -> Option<Bytes> {
+    /// The list, if it is cached.
+    pub fn body(&self, format: Format) -> Option<Bytes> {
         let mut state = self.state.lock();
-        let State { items: Some(items), body, .. } = &mut *state else { return None };
-        Some(body.get_or_insert_with(|| json_array(items)).clone())
+        let State { items: Some(items), bodies, .. } = &mut *state else { return None };
+        let body = match format {
+            Format::Json => &mut bodies.json,
+            Format::Protobuf => &mut bodies.protobuf,
+        };
+        Some(body.get_or_insert_with(|| list_body(items, format)).clone())
     }
 
     /// The current epoch. Call it before a write.
@@ -98,7 +110,7 @@ impl Cache {
             insert_sorted(&mut items, item, self.limit);
         }
         state.items = Some(items);
-        state.body = None;
+        state.bodies = Bodies::default();
     }
 
     /// Adds todos created by a write that started in `epoch`. With `deleted_oldest`, each replaced the oldest todo.
@@ -117,7 +129,7 @@ impl Cache {
             }
             if let Some(items) = &mut state.items {
                 insert_sorted(items, item, self.limit);
-                state.body = None;
+                state.bodies = Bodies::default();
             }
         }
         if state.pending.as_ref().is_some_and(|pending| pending.len() > MAX_PENDING) {
@@ -158,7 +170,7 @@ impl Cache {
 impl State {
     fn clear(&mut self) {
         self.epoch += 1;
-        (self.items, self.body, self.pending) = (None, None, None);
+        (self.items, self.bodies, self.pending) = (None, Bodies::default(), None);
     }
 }
 
@@ -172,16 +184,23 @@ fn insert_sorted(items: &mut Vec<Item>, item: Item, limit: usize) {
     }
 }
 
-/// Items as a JSON array.
-pub fn json_array(items: &[Item]) -> Bytes {
-    let size: usize = items.iter().map(|item| item.text.len() + 1).sum();
+/// Items as the body of a list.
+pub fn list_body(items: &[Item], format: Format) -> Bytes {
+    match format {
+        Format::Json => json_array(items),
+        Format::Protobuf => protobuf::join(items.iter().map(|item| &item.encoded.protobuf)),
+    }
+}
+
+fn json_array(items: &[Item]) -> Bytes {
+    let size: usize = items.iter().map(|item| item.encoded.json.len() + 1).sum();
     let mut body = BytesMut::with_capacity(size + 2);
     body.extend_from_slice(b"[");
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
             body.extend_from_slice(b",");
         }
-        body.extend_from_slice(&item.text);
+        body.extend_from_slice(&item.encoded.json);
     }
     body.extend_from_slice(b"]");
     body.freeze()
@@ -195,11 +214,15 @@ mod tests {
 
     fn item(id: i32, second: i8) -> Item {
         let at = DateTime::constant(2020, 7, 1, 0, 0, second, 0);
-        Item { at, id, text: Bytes::from(id.to_string()) }
+        Item {
+            at,
+            id,
+            encoded: Encoded { json: Bytes::from(id.to_string()), protobuf: vec![id as u8].into() },
+        }
     }
 
     fn list_text(cache: &Cache) -> Option<String> {
-        cache.body().map(|body| String::from_utf8(body.to_vec()).unwrap())
+        cache.body(Format::Json).map(|body| String::from_utf8(body.to_vec()).unwrap())
     }
 
     fn filled(limit: u32, items: Vec<Item>) -> Cache {
@@ -311,8 +334,10 @@ mod tests {
                         cache.fill(epoch, read);
                     },
                 }
-                if let Some(body) = cache.body() {
-                    prop_assert_eq!(body, json_array(&newest(&table, limit)));
+                for format in [Format::Json, Format::Protobuf] {
+                    if let Some(body) = cache.body(format) {
+                        prop_assert_eq!(body, list_body(&newest(&table, limit), format));
+                    }
                 }
             }
         }

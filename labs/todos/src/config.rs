@@ -90,12 +90,27 @@ pub struct ServeArgs {
     /// Address to listen on; port 0 takes a free one and prints it
     #[arg(long, env = "TODOS_LISTEN", default_value = "127.0.0.1:3200")]
     pub listen: SocketAddr,
-    /// Maximum size of a request body, in bytes
+    /// Address for gRPC, over HTTP/2 without TLS; without it, gRPC is not served
+    #[arg(long, env = "TODOS_GRPC_LISTEN")]
+    pub grpc_listen: Option<SocketAddr>,
+    /// Maximum size of a request body or a message of gRPC, in bytes
     #[arg(long, env = "TODOS_BODY_LIMIT", default_value_t = 16 * 1024)]
     pub body_limit: usize,
     /// Milliseconds that a request waits for a connection or a statement; a whole request can take twice that
     #[arg(long, env = "TODOS_STORE_TIMEOUT_MS", default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=600_000))]
     pub store_timeout_ms: u32,
+    /// Changes that a reader can be behind, rounded up to a power of two; one further behind is dropped
+    #[arg(long, env = "TODOS_CHANGE_QUEUE", default_value_t = 1024, value_parser = clap::value_parser!(u16).range(1..=32_768))]
+    pub change_queue: u16,
+    /// Maximum number of readers of the changes
+    #[arg(long, env = "TODOS_CHANGE_READERS", default_value_t = 1000)]
+    pub change_readers: u16,
+    /// Milliseconds without a change after which a stream of events gets a comment
+    #[arg(long, env = "TODOS_HEARTBEAT_MS", default_value_t = 15_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub heartbeat_ms: u32,
+    /// Milliseconds that a client can take nothing of a response before its connection is closed
+    #[arg(long, env = "TODOS_STALL_TIMEOUT_MS", default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub stall_timeout_ms: u32,
     /// Seconds that open requests have to finish when the service stops
     #[arg(long, env = "TODOS_GRACE", default_value_t = 10)]
     pub grace: u64,

@@ -1,6 +1,6 @@
-//! JSON encoding of todos, by one of two encoders that write the same bytes.
+//! Encoding of todos: JSON by one of two encoders that write the same bytes, and protobuf.
 //!
-//! Does not parse JSON; [`crate::todo`] does.
+//! Does not parse requests; [`crate::todo`] and [`crate::grpc`] do.
 
 use bytes::Bytes;
 use jiff::civil::DateTime;
@@ -10,6 +10,26 @@ use crate::config::{Json, Switches};
 use crate::interpreter::Interpreter;
 use crate::metric::Metrics;
 use crate::todo::Todo;
+
+pub mod protobuf;
+
+/// Encoding of a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// For HTTP routes.
+    Json,
+    /// For gRPC.
+    Protobuf,
+}
+
+/// A todo in every format that this process serves.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Encoded {
+    /// An object.
+    pub json: Bytes,
+    /// A message; empty if this process does not serve gRPC.
+    pub protobuf: Bytes,
+}
 
 /// Work of an encoder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,35 +42,55 @@ pub struct Stats {
 #[derive(Debug)]
 pub struct Encoder {
     json: Json,
+    serves_grpc: bool,
     interpreter: Interpreter,
     metrics: Metrics,
 }
 
 impl Encoder {
-    /// An encoder for the switches.
-    pub fn new(switches: &Switches, metrics: Metrics) -> Self {
+    /// An encoder for the switches. Todos for several readers get both formats only if the process `serves_grpc`.
+    pub fn new(switches: &Switches, serves_grpc: bool, metrics: Metrics) -> Self {
         let interpreter = Interpreter::new(switches.row_cost, switches.runtime_lock, metrics.clone());
-        Self { json: switches.json, interpreter, metrics }
+        Self { json: switches.json, serves_grpc, interpreter, metrics }
     }
 
-    /// A list as an array.
-    pub fn list(&self, todos: &[Todo]) -> Bytes {
-        self.run_counted(todos.len(), || list(self.json, todos))
-    }
-
-    /// One todo as an object.
-    pub fn one(&self, todo: &Todo) -> Bytes {
-        self.run_counted(1, || one(self.json, todo))
-    }
-
-    /// The todos of a list, encoded one by one.
-    pub fn each(&self, todos: &[Todo]) -> Vec<Bytes> {
-        self.interpreter.run(todos.len(), || {
-            let (texts, stats): (Vec<Bytes>, Vec<Stats>) =
-                todos.iter().map(|todo| one(self.json, todo)).unzip();
-            self.metrics.nodes.inc_by(stats.iter().map(|stats| stats.nodes).sum());
-            texts
+    /// A list as an array or a message.
+    pub fn list(&self, todos: &[Todo], format: Format) -> Bytes {
+        self.run_counted(todos.len(), || match format {
+            Format::Json => list(self.json, todos),
+            Format::Protobuf => (protobuf::list(todos), Stats::default()),
         })
+    }
+
+    /// One todo as an object or a message.
+    pub fn one(&self, todo: &Todo, format: Format) -> Bytes {
+        self.run_counted(1, || match format {
+            Format::Json => one(self.json, todo),
+            Format::Protobuf => (protobuf::one(todo), Stats::default()),
+        })
+    }
+
+    /// One todo in every format that is served.
+    pub fn in_all_formats(&self, todo: &Todo) -> Encoded {
+        let (encoded, stats) = self.interpreter.run(1, || self.encode(todo));
+        self.metrics.nodes.inc_by(stats.nodes);
+        encoded
+    }
+
+    /// The todos of a list, encoded one by one in every format that is served.
+    pub fn each(&self, todos: &[Todo]) -> Vec<Encoded> {
+        self.interpreter.run(todos.len(), || {
+            let (encoded, stats): (Vec<Encoded>, Vec<Stats>) =
+                todos.iter().map(|todo| self.encode(todo)).unzip();
+            self.metrics.nodes.inc_by(stats.iter().map(|stats| stats.nodes).sum());
+            encoded
+        })
+    }
+
+    fn encode(&self, todo: &Todo) -> (Encoded, Stats) {
+        let (json, stats) = one(self.json, todo);
+        let protobuf = if self.serves_grpc { protobuf::one(todo) } else { Bytes::new() };
+        (Encoded { json, protobuf }, stats)
     }
 
     /// An encoded body, at the cost of a request without rows.
@@ -62,6 +102,16 @@ impl Encoder {
         let (bytes, stats) = self.interpreter.run(rows, encode);
         self.metrics.nodes.inc_by(stats.nodes);
         bytes
+    }
+}
+
+impl Encoded {
+    /// The todo in one format.
+    pub fn get(&self, format: Format) -> &Bytes {
+        match format {
+            Format::Json => &self.json,
+            Format::Protobuf => &self.protobuf,
+        }
     }
 }
 

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::encode::Encoded;
 use crate::refusal::Refusal;
 use crate::todo::Draft;
 use crate::todo_service::Writer;
@@ -16,7 +16,7 @@ use crate::todo_service::Writer;
 /// Maximum number of todos per statement.
 const MAX_BATCH: usize = 256;
 
-type WriteResult = Result<Bytes, Refusal>;
+type WriteResult = Result<Encoded, Refusal>;
 
 /// A handle to the queue of new todos.
 #[derive(Clone)]
@@ -49,13 +49,13 @@ async fn write(writer: Arc<Writer>, mut waiting: mpsc::Receiver<(Draft, oneshot:
         let (drafts, replies): (Vec<_>, Vec<_>) = batch.drain(..).unzip();
         let mut created = writer.create(&drafts).await.map(Vec::into_iter);
         for reply in replies {
-            let text = match &mut created {
-                Ok(texts) => texts
+            let encoded = match &mut created {
+                Ok(todos) => todos
                     .next()
                     .ok_or_else(|| Refusal::Postgres("fewer rows than todos were returned".to_owned())),
                 Err(problem) => Err(problem.clone()),
             };
-            let _ = reply.send(text);
+            let _ = reply.send(encoded);
         }
     }
 }

@@ -92,7 +92,7 @@ fn run_serve(args: &ServeArgs) -> Result<(), Failure> {
             serve::Problem::NoReplica => {
                 "name it with --replica URL, or read from the primary: --replica-reads off"
             }
-            serve::Problem::System(_) => SYSTEM,
+            serve::Problem::System(_) | serve::Problem::Grpc(_) => SYSTEM,
         };
         (problem.to_string(), hint)
     })

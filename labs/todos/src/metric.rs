@@ -15,10 +15,17 @@ use prometheus_client::registry::Registry;
 pub struct RequestLabels {
     /// The route, not the path, to bound the number of labels.
     pub route: String,
-    /// The method, or `other`.
+    /// The method, or `other`; `gRPC` for calls.
     pub method: &'static str,
-    /// The status.
+    /// The status; for calls the one of gRPC.
     pub status: u16,
+}
+
+impl RequestLabels {
+    /// The labels of a response.
+    pub fn new(route: &str, method: &'static str, status: u16) -> Self {
+        Self { route: route.to_owned(), method, status }
+    }
 }
 
 /// Labels of durations.
@@ -26,8 +33,15 @@ pub struct RequestLabels {
 pub struct RouteLabels {
     /// The route.
     pub route: String,
-    /// The method, or `other`.
+    /// The method, or `other`; `gRPC` for calls.
     pub method: &'static str,
+}
+
+impl RouteLabels {
+    /// The labels of a route.
+    pub fn new(route: &str, method: &'static str) -> Self {
+        Self { route: route.to_owned(), method }
+    }
 }
 
 /// The metrics; clones share them.
@@ -51,6 +65,10 @@ pub struct Metrics {
     pub nodes: Counter,
     /// Units of work added by `row-cost`.
     pub row_work: Counter,
+    /// Readers of the changes.
+    pub readers: Gauge,
+    /// Readers that were dropped because they read too slowly.
+    pub slow_readers: Counter,
     /// Threads that wait for PostgreSQL.
     pub waiting_threads: Gauge,
     /// Connections in the pool of the primary.
@@ -69,6 +87,8 @@ impl Default for Metrics {
             list_loads: Counter::default(),
             nodes: Counter::default(),
             row_work: Counter::default(),
+            readers: Gauge::default(),
+            slow_readers: Counter::default(),
             waiting_threads: Gauge::default(),
             connections: Gauge::default(),
         }
@@ -97,6 +117,12 @@ impl Metrics {
         registry.register("list_loads", "Lists read to be kept in memory", self.list_loads.clone());
         registry.register("json_nodes", "Nodes of trees built to encode", self.nodes.clone());
         registry.register("row_toil", "Units of own work for row-cost", self.row_work.clone());
+        registry.register("change_readers", "Readers of the changes", self.readers.clone());
+        registry.register(
+            "slow_readers",
+            "Readers of the changes that were dropped",
+            self.slow_readers.clone(),
+        );
         registry.register(
             "waiting_threads",
             "Threads that wait for PostgreSQL",

@@ -8,20 +8,23 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::oneshot;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
 
 use crate::cache::Cache;
+use crate::changes::Changes;
 use crate::config::{ServeArgs, without_credentials};
+use crate::encode::Encoder;
 use crate::executor::RequestExecutor;
+use crate::grpc;
 use crate::metric::Metrics;
 use crate::refusal::error_text;
+use crate::stall::StallListener;
 use crate::store::prepare::prepare;
 use crate::store::{Store, notifications};
-use crate::todo_service::TodoService;
+use crate::todo_service::{Parts, TodoService};
 use crate::web::{self, AppState};
 
 /// Reason why the service cannot run.
@@ -41,6 +44,9 @@ pub enum Problem {
     /// Reads should go to a replica, and none is given.
     #[error("reads cannot go to a replica without its address")]
     NoReplica,
+    /// gRPC cannot be served.
+    #[error(transparent)]
+    Grpc(#[from] grpc::Problem),
     /// A system call failed.
     #[error("the system says no: {0}")]
     System(#[from] io::Error),
@@ -49,13 +55,16 @@ pub enum Problem {
 /// Serves until SIGTERM or Ctrl-C, then finishes open requests. `driver` is the runtime of the connections.
 ///
 /// # Errors
-/// The port is taken, or PostgreSQL cannot be used.
+/// A port is taken, or PostgreSQL cannot be used.
 pub async fn run(args: &ServeArgs, driver: Handle) -> Result<(), Problem> {
     if args.switches.replica_reads.is_on() && args.replica.is_none() {
         return Err(Problem::NoReplica);
     }
-    let listen = |source| Problem::Listen { address: args.listen, source };
-    let listener = TcpListener::bind(args.listen).await.map_err(listen)?;
+    let listener = listen(args.listen).await?;
+    let grpc_listener = match args.grpc_listen {
+        Some(address) => Some(listen(address).await?),
+        None => None,
+    };
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let prepared = tokio::select! {
         prepared = prepare(args) => prepared,
@@ -69,38 +78,61 @@ pub async fn run(args: &ServeArgs, driver: Handle) -> Result<(), Problem> {
             error_text(&error)
         ))
     })?;
-    let state = build_state(args, &driver)?;
+    let grpc_address = grpc_listener.as_ref().map(TcpListener::local_addr).transpose()?;
+    let state = build_state(args, &driver, grpc_address)?;
     let address = listener.local_addr()?;
     writeln!(io::stdout(), "listening on http://{address}")?;
-    tracing::info!(%address, switches = ?args.switches, "serving");
-    let listener = listener.tap_io(|tcp| {
-        // Responses are written in one piece; Nagle's algorithm would only delay them.
-        let _ = tcp.set_nodelay(true);
-    });
-    let (asked, is_asked) = oneshot::channel();
-    let stop = async move {
-        tokio::select! {
-            _ = term.recv() => {}
-            _ = int.recv() => {}
-        }
-        tracing::info!("stopping");
-        let _ = asked.send(());
-    };
-    let serving = axum::serve(listener, web::router(state)).with_graceful_shutdown(stop);
-    let grace = Duration::from_secs(args.grace);
-    let too_late = async move {
-        let _ = is_asked.await;
-        tokio::time::sleep(grace).await;
+    tracing::info!(%address, grpc = ?grpc_address, switches = ?args.switches, "serving");
+    let stop = CancellationToken::new();
+    let stopping =
+        stop_when_asked(term, int, stop.clone(), Arc::clone(&state), Duration::from_secs(args.grace));
+    let stall_limit = Duration::from_millis(args.stall_timeout_ms.into());
+    let listener = StallListener::new(listener, stall_limit);
+    let http = axum::serve(listener, web::router(Arc::clone(&state)))
+        .with_graceful_shutdown(stop.clone().cancelled_owned());
+    let http = async { http.await.map_err(Problem::System) };
+    let grpc = async {
+        let Some(listener) = grpc_listener else { return Ok(()) };
+        let listener = StallListener::new(listener, stall_limit);
+        grpc::serve(listener, state, stop.cancelled_owned()).await.map_err(Problem::Grpc)
     };
     tokio::select! {
-        served = serving.into_future() => served?,
-        () = too_late => tracing::warn!("requests were still open after the grace period"),
+        served = async { tokio::try_join!(http, grpc) } => drop(served?),
+        () = stopping => tracing::warn!("requests were still open after the grace period"),
     }
     tracing::info!("stopped");
     Ok(())
 }
 
-fn build_state(args: &ServeArgs, driver: &Handle) -> Result<Arc<AppState>, Problem> {
+async fn listen(address: SocketAddr) -> Result<TcpListener, Problem> {
+    TcpListener::bind(address).await.map_err(|source| Problem::Listen { address, source })
+}
+
+/// Waits for a signal, stops both doors, and ends when the grace period does. Streams of changes end at once: they
+/// would not end by themselves.
+async fn stop_when_asked(
+    mut term: Signal,
+    mut int: Signal,
+    stop: CancellationToken,
+    state: Arc<AppState>,
+    grace: Duration,
+) {
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+    }
+    tracing::info!("stopping");
+    stop.cancel();
+    state.changes.close();
+    drop(state);
+    tokio::time::sleep(grace).await;
+}
+
+fn build_state(
+    args: &ServeArgs,
+    driver: &Handle,
+    grpc: Option<SocketAddr>,
+) -> Result<Arc<AppState>, Problem> {
     let metrics = Metrics::default();
     let node = node();
     let store = Store::new(args, &node, metrics.clone()).map_err(|problem| {
@@ -111,10 +143,15 @@ fn build_state(args: &ServeArgs, driver: &Handle) -> Result<Arc<AppState>, Probl
         driver.spawn(notifications::follow_changes(args.store.postgres.clone(), node, Arc::clone(&cache)));
         cache
     });
-    let todo_service = TodoService::new(store, cache, &args.switches, driver, metrics.clone());
+    let encoder = Encoder::new(&args.switches, grpc.is_some(), metrics.clone());
+    let changes = Arc::new(Changes::new(args.change_queue, args.change_readers, metrics.clone()));
+    let parts = Parts { store, cache, encoder, changes: Arc::clone(&changes) };
+    let todo_service = TodoService::new(parts, &args.switches, driver, metrics.clone());
     let executor =
         RequestExecutor::new(args.switches.handler, driver.clone(), args.request_timeout(), metrics.clone());
-    Ok(Arc::new(AppState { todo_service, executor, body_limit: args.body_limit, metrics }))
+    let heartbeat = Duration::from_millis(args.heartbeat_ms.into());
+    let body_limit = args.body_limit;
+    Ok(Arc::new(AppState { todo_service, executor, changes, heartbeat, grpc, body_limit, metrics }))
 }
 
 /// Identifies this process to others that listen for changes. The process id is not unique over containers, so a random number

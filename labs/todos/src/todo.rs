@@ -64,9 +64,23 @@ impl Draft {
     /// The body is not JSON; a field has the wrong type, is too long, or contains text that PostgreSQL cannot store.
     pub fn read(body: &[u8]) -> Result<Self, Refusal> {
         let draft: Self = json(body)?;
-        text("name", &draft.name, 1, MAX_NAME_LENGTH)?;
-        text("description", &draft.description, 0, MAX_DESCRIPTION_LENGTH)?;
+        draft.check()?;
         Ok(draft)
+    }
+
+    /// A draft of fields that arrived one by one; a missing name has the published default.
+    ///
+    /// # Errors
+    /// A field is too long, or contains text that PostgreSQL cannot store.
+    pub fn of(name: Option<String>, description: String, done: bool) -> Result<Self, Refusal> {
+        let draft = Self { name: name.unwrap_or_else(united), description, done };
+        draft.check()?;
+        Ok(draft)
+    }
+
+    fn check(&self) -> Result<(), Refusal> {
+        text("name", &self.name, 1, MAX_NAME_LENGTH)?;
+        text("description", &self.description, 0, MAX_DESCRIPTION_LENGTH)
     }
 }
 

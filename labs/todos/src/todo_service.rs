@@ -1,4 +1,4 @@
-//! Operations on todos: combines PostgreSQL, the list cache and the encoder.
+//! Operations on todos, for the routes of both doors: combines PostgreSQL, the list cache, the encoder and the changes.
 //!
 //! Does not decide which thread waits; [`crate::executor`] does. A started write runs to completion even if its request is
 //! cancelled: the cache must learn its result.
@@ -10,8 +10,9 @@ use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
 use crate::cache::{self, Cache, Item};
+use crate::changes::Changes;
 use crate::config::{Insert, RowCount, Switches};
-use crate::encode::Encoder;
+use crate::encode::{Encoded, Encoder, Format};
 use crate::group_writer::GroupWriter;
 use crate::metric::Metrics;
 use crate::refusal::Refusal;
@@ -23,6 +24,7 @@ pub struct Writer {
     store: Store,
     cache: Option<Arc<Cache>>,
     encoder: Encoder,
+    changes: Arc<Changes>,
     insert: Insert,
     deletes_oldest: bool,
 }
@@ -30,27 +32,30 @@ pub struct Writer {
 impl Writer {
     /// Creates todos. Returns them encoded, in the order of the drafts.
     ///
+    /// Readers of the changes get them last: a list requested after a change shows it.
+    ///
     /// # Errors
     /// PostgreSQL fails.
-    pub async fn create(&self, drafts: &[Draft]) -> Result<Vec<Bytes>, Refusal> {
+    pub async fn create(&self, drafts: &[Draft]) -> Result<Vec<Encoded>, Refusal> {
         let epoch = self.cache.as_ref().map(|cache| cache.epoch());
         let created = match (self.insert, drafts) {
             (Insert::Steps, [draft]) => self.store.insert_in_steps(draft).await.map(|todo| vec![todo]),
             _ => self.store.insert(drafts).await,
         };
         let todos = self.check_write(created)?;
-        let texts: Vec<Bytes> = todos.iter().map(|todo| self.encoder.one(todo)).collect();
+        let encoded: Vec<Encoded> = todos.iter().map(|todo| self.encoder.in_all_formats(todo)).collect();
         if let (Some(cache), Some(epoch)) = (&self.cache, epoch) {
-            let items = todos.iter().zip(&texts).map(|(todo, text)| Item::new(todo, text.clone()));
+            let items = todos.iter().zip(&encoded).map(|(todo, encoded)| Item::new(todo, encoded.clone()));
             cache.add_created(epoch, items, self.deletes_oldest);
         }
-        Ok(texts)
+        self.changes.publish(&encoded);
+        Ok(encoded)
     }
 
-    async fn set(&self, id: i32, done: bool) -> Result<Bytes, Refusal> {
+    async fn set(&self, id: i32, done: bool, format: Format) -> Result<Bytes, Refusal> {
         let todo = self.check_write(self.store.set(id, done).await)?;
         self.clear();
-        Ok(self.encoder.one(&todo))
+        Ok(self.encoder.one(&todo, format))
     }
 
     async fn delete(&self, id: i32) -> Result<(), Refusal> {
@@ -74,6 +79,18 @@ impl Writer {
     }
 }
 
+/// What the operations are combined of.
+pub struct Parts {
+    /// The table.
+    pub store: Store,
+    /// The newest todos in memory, if the switch is on.
+    pub cache: Option<Arc<Cache>>,
+    /// The encoder.
+    pub encoder: Encoder,
+    /// Gets each todo that is created.
+    pub changes: Arc<Changes>,
+}
+
 /// Operations on todos, for the routes.
 #[derive(Clone)]
 pub struct TodoService {
@@ -86,24 +103,19 @@ pub struct TodoService {
 
 impl TodoService {
     /// Combines the parts as configured by the switches. Background tasks run on `driver`.
-    pub fn new(
-        store: Store,
-        cache: Option<Arc<Cache>>,
-        switches: &Switches,
-        driver: &Handle,
-        metrics: Metrics,
-    ) -> Self {
-        let encoder = Encoder::new(switches, metrics.clone());
+    pub fn new(parts: Parts, switches: &Switches, driver: &Handle, metrics: Metrics) -> Self {
+        let Parts { store, cache, encoder, changes } = parts;
         let deletes_oldest = switches.row_count == RowCount::Fixed;
-        let writer = Arc::new(Writer { store, cache, encoder, insert: switches.insert, deletes_oldest });
+        let insert = switches.insert;
+        let writer = Arc::new(Writer { store, cache, encoder, changes, insert, deletes_oldest });
         let group_writer =
             (switches.insert == Insert::Group).then(|| GroupWriter::start(Arc::clone(&writer), driver));
         Self { writer, group_writer, loading: Arc::default(), metrics }
     }
 
     /// The list, if it is cached.
-    pub fn cached_list(&self) -> Option<Bytes> {
-        let body = self.writer.cache.as_ref()?.body()?;
+    pub fn cached_list(&self, format: Format) -> Option<Bytes> {
+        let body = self.writer.cache.as_ref()?.body(format)?;
         self.metrics.list_hits.inc();
         Some(self.writer.encoder.cached(body))
     }
@@ -112,21 +124,22 @@ impl TodoService {
     ///
     /// # Errors
     /// PostgreSQL fails.
-    pub async fn list(self) -> Result<Bytes, Refusal> {
+    pub async fn list(self, format: Format) -> Result<Bytes, Refusal> {
         let Some(cache) = &self.writer.cache else {
-            return Ok(self.writer.encoder.list(&self.writer.store.list().await?));
+            return Ok(self.writer.encoder.list(&self.writer.store.list().await?, format));
         };
         let _guard = self.loading.lock().await;
-        if let Some(cached) = self.cached_list() {
+        if let Some(cached) = self.cached_list(format) {
             return Ok(cached);
         }
         self.metrics.list_loads.inc();
         let epoch = cache.begin_fill();
         // A replica can lag behind acknowledged writes, and the cache would keep the stale list.
         let todos = self.writer.store.list_from_primary().await?;
-        let texts = self.writer.encoder.each(&todos);
-        let items: Vec<Item> = todos.iter().zip(texts).map(|(todo, text)| Item::new(todo, text)).collect();
-        let body = cache::json_array(&items);
+        let encoded = self.writer.encoder.each(&todos);
+        let items: Vec<Item> =
+            todos.iter().zip(encoded).map(|(todo, encoded)| Item::new(todo, encoded)).collect();
+        let body = cache::list_body(&items, format);
         cache.fill(epoch, items);
         Ok(body)
     }
@@ -135,15 +148,15 @@ impl TodoService {
     ///
     /// # Errors
     /// No such todo; PostgreSQL fails.
-    pub async fn show(self, id: i32) -> Result<Bytes, Refusal> {
-        Ok(self.writer.encoder.one(&self.writer.store.show(id).await?))
+    pub async fn show(self, id: i32, format: Format) -> Result<Bytes, Refusal> {
+        Ok(self.writer.encoder.one(&self.writer.store.show(id).await?, format))
     }
 
     /// Creates a todo.
     ///
     /// # Errors
     /// PostgreSQL fails.
-    pub async fn create(self, draft: Draft) -> Result<Bytes, Refusal> {
+    pub async fn create(self, draft: Draft) -> Result<Encoded, Refusal> {
         if let Some(group_writer) = &self.group_writer {
             return group_writer.create(draft).await;
         }
@@ -156,9 +169,9 @@ impl TodoService {
     ///
     /// # Errors
     /// No such todo; PostgreSQL fails.
-    pub async fn set(self, id: i32, done: bool) -> Result<Bytes, Refusal> {
+    pub async fn set(self, id: i32, done: bool, format: Format) -> Result<Bytes, Refusal> {
         let writer = self.writer;
-        run_to_completion(async move { writer.set(id, done).await }).await
+        run_to_completion(async move { writer.set(id, done, format).await }).await
     }
 
     /// Deletes a todo.

@@ -2,8 +2,7 @@
 //!
 //! Does not know how todos are stored.
 
-use std::error::Error;
-use std::iter::successors;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,27 +17,37 @@ use axum::routing::get;
 use bytes::Bytes;
 use tokio::time::Instant;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::timeout::{RequestBodyTimeoutLayer, TimeoutError};
+use tower_http::timeout::RequestBodyTimeoutLayer;
 
+use crate::changes::Changes;
+use crate::encode::Format;
 use crate::executor::RequestExecutor;
 use crate::metric::{self, Metrics};
 use crate::refusal::Refusal;
 use crate::todo::{Change, Draft};
 use crate::todo_service::TodoService;
 
+mod changes;
+
 const PAGE: &str = include_str!("page.html");
 /// `OpenAPI` document of the routes.
 pub const OPENAPI: &str = include_str!("openapi.json");
 
 /// Maximum time between two parts of a body.
-const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+pub const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Shared state of the routes.
+/// Shared state of the routes, and of the calls over gRPC.
 pub struct AppState {
     /// Operations on todos.
     pub todo_service: TodoService,
     /// Runs these operations.
     pub executor: RequestExecutor,
+    /// The new todos, for those who read them as they come.
+    pub changes: Arc<Changes>,
+    /// Time between two comments that keep a stream of events alive.
+    pub heartbeat: Duration,
+    /// Address of gRPC, if it is served.
+    pub grpc: Option<SocketAddr>,
     /// Maximum body size, in bytes.
     pub body_limit: usize,
     /// The metrics.
@@ -56,7 +65,9 @@ pub fn router(state: Arc<AppState>) -> Router {
     Router::new()
         .route("/", get(root))
         .route("/todos/", get(list).post(create))
+        .route("/todos/changes", get(changes::changes))
         .route("/todos/{id}", get(show).put(set).delete(delete))
+        .route("/grpc", get(grpc_address))
         .route("/health", get(|| async { "ok" }))
         .route("/ready", get(ready))
         .route("/metrics", get(metrics))
@@ -91,27 +102,32 @@ async fn ready(State(state): Shared) -> RouteResult {
     Ok("ready".into_response())
 }
 
+/// Where gRPC is, for clients that know only this address: a load test finds the second door through the first one.
+async fn grpc_address(State(state): Shared) -> RouteResult {
+    Ok(state.grpc.ok_or(Refusal::NoPath)?.to_string().into_response())
+}
+
 async fn list(State(state): Shared) -> RouteResult {
-    if let Some(cached) = state.todo_service.cached_list() {
+    if let Some(cached) = state.todo_service.cached_list(Format::Json) {
         return Ok(json(cached));
     }
-    Ok(json(state.executor.run(state.todo_service.clone().list()).await?))
+    Ok(json(state.executor.run(state.todo_service.clone().list(Format::Json)).await?))
 }
 
 async fn show(State(state): Shared, id: PathResult) -> RouteResult {
     let id = number(id)?;
-    Ok(json(state.executor.run(state.todo_service.clone().show(id)).await?))
+    Ok(json(state.executor.run(state.todo_service.clone().show(id, Format::Json)).await?))
 }
 
 async fn create(State(state): Shared, headers: HeaderMap, body: BodyResult) -> RouteResult {
     let draft = Draft::read(&state.body(&headers, body)?)?;
-    Ok(json(state.executor.run(state.todo_service.clone().create(draft)).await?))
+    Ok(json(state.executor.run(state.todo_service.clone().create(draft)).await?.json))
 }
 
 async fn set(State(state): Shared, id: PathResult, headers: HeaderMap, body: BodyResult) -> RouteResult {
     let id = number(id)?;
     let change = Change::read(&state.body(&headers, body)?)?;
-    Ok(json(state.executor.run(state.todo_service.clone().set(id, change.done)).await?))
+    Ok(json(state.executor.run(state.todo_service.clone().set(id, change.done, Format::Json)).await?))
 }
 
 async fn delete(State(state): Shared, id: PathResult) -> RouteResult {
@@ -146,16 +162,11 @@ impl AppState {
         is_json(headers)?;
         body.map_err(|rejection| match rejection.status() {
             StatusCode::PAYLOAD_TOO_LARGE => Refusal::TooLarge(self.body_limit),
-            _ if is_late(&rejection) => Refusal::BodyTimeout,
-            _ => Refusal::BadBody(format!("the body did not arrive: {}", rejection.body_text())),
+            _ => Refusal::of_body(&rejection).unwrap_or_else(|| {
+                Refusal::BadBody(format!("the body did not arrive: {}", rejection.body_text()))
+            }),
         })
     }
-}
-
-/// Whether a body is refused because it stalled. The status does not say so, but one of the causes does.
-fn is_late(rejection: &BytesRejection) -> bool {
-    let mut causes = successors(rejection.source(), |&cause| cause.source());
-    causes.any(<dyn Error>::is::<TimeoutError>)
 }
 
 /// Checks that the headers declare a body of JSON in UTF-8.
@@ -188,9 +199,8 @@ async fn count(State(state): Shared, path: Option<MatchedPath>, request: Request
     let (time, status) = (start.elapsed(), response.status().as_u16());
     let route = path.as_ref().map_or("none", MatchedPath::as_str);
     let metrics = &state.metrics;
-    metrics.requests.get_or_create(&metric::RequestLabels { route: route.to_owned(), method, status }).inc();
-    let labels = metric::RouteLabels { route: route.to_owned(), method };
-    metrics.seconds.get_or_create(&labels).observe(time.as_secs_f64());
+    metrics.requests.get_or_create(&metric::RequestLabels::new(route, method, status)).inc();
+    metrics.seconds.get_or_create(&metric::RouteLabels::new(route, method)).observe(time.as_secs_f64());
     tracing::debug!(method, route, status, micros = time.as_micros() as u64, "answered");
     response
 }

@@ -129,7 +129,41 @@ fn spans(scenario: Scenario) -> Vec<Vec<(Nanos, Nanos)>> {
     all
 }
 
+/// Whose each index is, word by word as the definition says.
+fn dealt_by_definition(weights: &[u64]) -> Vec<u32> {
+    let cycle: u64 = weights.iter().sum();
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by_key(|place| Reverse(weights[*place]));
+    let mut dealt = vec![0u64; weights.len()];
+    let mut whose = Vec::new();
+    for index in 0..cycle {
+        let is_due = |place: &&usize| index * weights[**place] >= dealt[**place] * cycle;
+        let place = *order.iter().find(is_due).unwrap();
+        dealt[place] += 1;
+        whose.push(place as u32);
+    }
+    whose
+}
+
+#[test]
+fn a_thousand_machines_and_the_longest_cycle_are_divided_at_once() {
+    // By the definition alone, this would take hours.
+    let mut weights: Vec<u64> = (1..=999).map(|number| 500 + number).collect();
+    weights.push(999_999 - weights.iter().sum::<u64>());
+    let shares = shares(&weights);
+    assert_eq!(shares.len(), 1_000);
+    for place in [0, 500, 999] {
+        assert_eq!(shares[place].stripe().count(999_999), weights[place]);
+        assert_eq!(shares[place].stripe_by_users(999_999).count(999_999), weights[place]);
+    }
+}
+
 proptest! {
+    #[test]
+    fn indexes_are_dealt_as_the_definition_says(weights in weights()) {
+        prop_assert_eq!(deal(&weights), dealt_by_definition(&weights));
+    }
+
     #[test]
     fn every_index_belongs_to_one_machine(weights in weights(), users in 1u64..200, whole in 0u64..2_000) {
         let shares = shares(&weights);

@@ -4,6 +4,7 @@
 
 use super::diagnostics::{Diagnostics, Http2Offer};
 use super::figure::count;
+use super::rule::lag;
 use crate::unit::Nanos;
 
 /// One note.
@@ -144,6 +145,10 @@ const LAG_NOTED: Nanos = Nanos::from_micros(100);
 
 /// A lag too small for a rule can still be much of a very fast response, or affect only a few.
 fn small_lag(diagnostics: &Diagnostics) -> Option<String> {
+    // What the warning says is not said twice.
+    if lag::warns(diagnostics) {
+        return None;
+    }
     let (lag, response) = (diagnostics.generator.lag?, diagnostics.requests.response?);
     if lag.p99 > LAG_NOTED && lag.p99.0 > response.p99.0 / 4 {
         return Some(format!(

@@ -18,7 +18,7 @@ mod damaged;
 mod debug_build;
 mod generator_faults;
 mod intervals;
-mod lag;
+pub(super) mod lag;
 mod littles_law;
 mod loop_lag;
 mod no_answer;
@@ -122,7 +122,7 @@ fn check<E: Rated>(diagnostics: &Diagnostics) -> Option<Warning> {
         code: E::CODE.to_owned(),
         validity,
         message: evidence.message(),
-        hint: E::HINT.to_owned(),
+        hint: evidence.hint().to_owned(),
     })
 }
 

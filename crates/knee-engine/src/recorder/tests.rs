@@ -60,3 +60,52 @@ fn who_waited_in_vain_for_the_first_event_is_not_forgotten() {
     let [_, none, ..] = times(&[], Outcome::HttpError, 510);
     assert_eq!(none, Vec::<f64>::new(), "an error was not waited for");
 }
+
+/// Moments of a send and an end, in milliseconds, and when the end is noticed: in the order of the noticing.
+fn area(requests: &[(u64, u64)], noticed: &[Noticed], rolls: &[u64]) -> Vec<(u128, u128)> {
+    let mut recorder = Recorder::new(Nanos::ZERO);
+    let ids: Vec<FlightId> = requests.iter().map(|_| recorder.begin(EndpointId(0), DUE, DUE)).collect();
+    let mut windows = Vec::new();
+    let mut window = |recorder: &mut Recorder, at: u64| {
+        let concurrency = recorder.roll(Nanos::from_millis(at)).concurrency;
+        windows.push((concurrency.area / 1_000_000, concurrency.clipped / 1_000_000));
+    };
+    let mut rolls = rolls.iter().copied();
+    for noticed in noticed {
+        match *noticed {
+            Noticed::Sent(place) => recorder.sent(ids[place], Nanos::from_millis(requests[place].0)),
+            Noticed::Done(place) => {
+                recorder.finish(ids[place], &ended(Outcome::Ok, Nanos::from_millis(requests[place].1)));
+            }
+            Noticed::Roll => window(&mut recorder, rolls.next().unwrap()),
+        }
+    }
+    windows
+}
+
+#[derive(Clone, Copy)]
+enum Noticed {
+    Sent(usize),
+    Done(usize),
+    Roll,
+}
+
+#[test]
+fn a_request_is_in_flight_until_its_last_byte_was_read_however_late_its_task_learns_of_it() {
+    use Noticed::{Done, Roll, Sent};
+    // The first response arrives at 5 ms, and is noticed after the third request was sent at 30 ms: 5 + 20 + 10.
+    let requests = [(0, 5), (10, 30), (30, 40)];
+    let late = [Sent(0), Sent(1), Sent(2), Done(0), Done(1), Done(2), Roll];
+    let in_order = [Sent(0), Done(0), Sent(1), Done(1), Sent(2), Done(2), Roll];
+    assert_eq!(area(&requests, &late, &[50]), [(35, 35)]);
+    assert_eq!(area(&requests, &in_order, &[50]), [(35, 35)]);
+    // A send that is noticed late counts from when it was.
+    assert_eq!(area(&[(10, 30), (20, 40)], &[Sent(1), Sent(0), Done(0), Done(1), Roll], &[50]), [(40, 40)]);
+    // An interval that has ended is not changed any more: the end at 15 ms is noticed in the next one.
+    let across = [Sent(0), Sent(1), Roll, Done(0), Done(1), Roll];
+    assert_eq!(area(&[(0, 15), (10, 30)], &across, &[20, 50]), [(30, 30), (10, 10)]);
+    assert_eq!(
+        area(&[(0, 15), (10, 30)], &[Sent(0), Sent(1), Done(0), Roll, Done(1), Roll], &[20, 50]),
+        [(25, 25), (10, 10)]
+    );
+}

@@ -2,11 +2,12 @@
 //!
 //! A failing run prints its seed, as in [`crate::laws`].
 
-use knee_core::plan::{Endpoint, Executor, Plan, Scenario};
+use knee_core::clock::MonotonicClock;
+use knee_core::plan::{Endpoint, Executor, Plan, Scenario, Stop};
 use knee_core::record::merge::merge;
 use knee_core::record::run::read;
 use knee_core::record::{Head, Run};
-use knee_core::schedule::{Curve, Schedule};
+use knee_core::schedule::{Arrivals, Curve, Schedule};
 use knee_core::share::{Segment, Sequence, Share};
 use knee_core::tally::Tally;
 use knee_core::unit::Nanos;
@@ -16,9 +17,10 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
 use crate::disk::{Faults, SimFile};
-use crate::harness::run_in_intervals;
+use crate::harness::{plan, run_in_intervals};
 use crate::laws::{random_plan, random_signal, random_target, with_seeds};
 use crate::records::{collected, head, random_order};
+use crate::target::Target;
 
 const RUNS: u64 = 300;
 
@@ -65,6 +67,63 @@ fn one_fleet(seed: u64) {
         let is_said = fewer.validity.warnings.iter().any(|warning| warning.code == "parts");
         assert!(is_said || all(&lost.run).accounting().planned == 0, "a loss is said");
     }
+}
+
+/// How many machines the large fleet has; `KNEE_FLEET_AGENTS` says another number.
+fn machines() -> u32 {
+    std::env::var("KNEE_FLEET_AGENTS").ok().and_then(|text| text.parse().ok()).unwrap_or(40)
+}
+
+/// Prints what BENCHMARKS.md has, with `KNEE_FLEET_AGENTS=1000`, `--release` and `--nocapture`. With `KNEE_FLEET_RECORDS`,
+/// the records stay in that folder, for `knee merge`.
+#[test]
+fn twenty_arrivals_per_second_on_each_of_many_machines_merge_into_one_record() {
+    const SECONDS: u64 = 10;
+    let count = machines();
+    let rate = Curve::constant(20.0 * f64::from(count));
+    let executor = Executor::Open { rate, arrivals: Arrivals::Poisson { seed: 1 }, users_max: 10 * count };
+    let mut whole = plan(executor, Stop::At(Nanos::from_secs(SECONDS)));
+    whole.interval = Nanos::from_secs(1);
+    whole.endpoints = vec![Endpoint { name: "GET /".to_owned() }];
+    let points: Vec<String> = (1..=count).map(|end| format!("{end}/{count}")).collect();
+    let sequence: Sequence = format!("0,{}", points.join(",")).parse().expect("a sequence");
+    let mut random = SmallRng::seed_from_u64(1);
+    let mut records = Vec::new();
+    for segment in sequence.segments() {
+        let share = Share::new(Some(*segment), Some(&sequence)).expect("a share");
+        let mut own = whole.clone();
+        own.scenarios = whole.scenarios.iter().map(|scenario| scenario.clone().shared(&share)).collect();
+        let target = Target::serves_in(Nanos::from_millis(5));
+        let (_, reports) = run_in_intervals(&own, target, None);
+        let head = Head { segment: Some((&share).into()), ..head(&own) };
+        let file = SimFile::new(Faults::default(), 0);
+        let journal = FileJournal::begin(file.clone(), &head).expect("the disk has no faults");
+        let order = random_order(&reports, &mut random);
+        collected(&head, &order, Some((journal, file.clone())), &mut random);
+        records.push(file.bytes().clone());
+    }
+    if let Ok(folder) = std::env::var("KNEE_FLEET_RECORDS") {
+        for (number, record) in records.iter().enumerate() {
+            std::fs::write(format!("{folder}/{number:04}.knee"), record).expect("a folder for the records");
+        }
+    }
+    let sources: Vec<&[u8]> = records.iter().map(Vec::as_slice).collect();
+    let clock = MonotonicClock::start();
+    let merged = merge(sources, Vec::new()).expect("records of one load");
+    let took = clock.now();
+    let bytes: usize = records.iter().map(Vec::len).sum();
+    println!(
+        "{count} machines, {SECONDS} s: {:.1} KB a machine and second, merged in {took}: {:.1} % of a CPU",
+        bytes as f64 / 1e3 / f64::from(count) / SECONDS as f64,
+        took.as_secs_f64() / SECONDS as f64 * 100.0
+    );
+    let Executor::Open { rate, arrivals, .. } = &whole.scenarios[0].executor else {
+        unreachable!("it is open")
+    };
+    let end = Nanos::from_secs(SECONDS);
+    let planned = Schedule::new(rate.clone(), *arrivals, end, u64::MAX).count() as u64;
+    assert_eq!(merged.run.measured.accounting().planned, planned, "each arrival once");
+    assert_eq!(merged.run.contributions.len(), count as usize);
 }
 
 /// A load cut into two to six parts, of equal size or not.

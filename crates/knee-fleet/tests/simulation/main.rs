@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod scale;
 mod world;
 
 use knee_core::unit::Nanos;

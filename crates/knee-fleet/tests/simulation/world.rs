@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
 
 use bytes::Bytes;
+use knee_core::clock::MonotonicClock;
 use knee_core::record::{Build, Machine};
 use knee_core::unit::Nanos;
 use knee_fleet::agent::{Agent, Identity, Input as AgentInput, Output as AgentOutput};
@@ -186,6 +187,12 @@ pub struct World {
     pub refused_for_lead: u64,
     /// Signs of life of a controller that is no longer the last.
     pub stale_beats: u64,
+    /// CPU time, or at least time, that the state machines of controllers took.
+    pub controller_took: Nanos,
+    /// Messages that reached controllers.
+    pub to_controller: u64,
+    /// How often the journal of a load grows.
+    pub line_every: Nanos,
     count: u32,
     random: u64,
     now: Nanos,
@@ -225,6 +232,9 @@ impl World {
             notices: Vec::new(),
             refused_for_lead: 0,
             stale_beats: 0,
+            controller_took: Nanos::ZERO,
+            to_controller: 0,
+            line_every: Nanos::from_millis(100),
             count,
             random: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5EED,
             now: Nanos::ZERO,
@@ -462,7 +472,10 @@ impl World {
                 self.send(Some(agent), &Step::ToController(last, ToController::Clock(agent, sent)));
             }
             Step::ToAgent(agent, message) => self.deliver_to_agent(agent, message),
-            Step::ToController(controller, message) => self.deliver_to_controller(controller, message),
+            Step::ToController(controller, message) => {
+                self.to_controller += 1;
+                self.deliver_to_controller(controller, message);
+            }
             Step::Store(agent, kept) => self.store(agent, kept),
             Step::Acked(agent, ack) => self.agent_input(
                 agent,
@@ -643,7 +656,7 @@ impl World {
         (one.started, one.running) = (Some(self.now), true);
         one.journal.extend(format!("head of {}\n", one.name).bytes());
         self.agent_input(agent, AgentInput::Child(FromChild::Started { at: start }));
-        self.at(self.now + Nanos::from_millis(100), Step::Line(agent));
+        self.at(self.now + self.line_every, Step::Line(agent));
     }
 
     fn line(&mut self, agent: usize) {
@@ -662,7 +675,7 @@ impl World {
             let length = one.journal.len() as u64;
             self.agent_input(agent, AgentInput::Journal(length));
             let stopped = ends.then(|| Stopped::Asked("enough".to_owned()));
-            let said = Said { stopped, failed: false };
+            let said = Said { stopped, failed: false, iterations: 0 };
             return self.agent_input(agent, AgentInput::Child(FromChild::Ended { warning: None, said }));
         }
         one.lines += 1;
@@ -670,7 +683,7 @@ impl World {
         if !one.disk_full {
             one.journal.extend(format!("{} line {}\n", one.name, one.lines).bytes());
         }
-        self.at(self.now + Nanos::from_millis(100), Step::Line(agent));
+        self.at(self.now + self.line_every, Step::Line(agent));
     }
 
     fn deliver_to_agent(&mut self, agent: usize, message: ToAgent) {
@@ -755,7 +768,9 @@ impl World {
             return;
         }
         let now = self.controller_clock(controller);
+        let clock = MonotonicClock::start();
         let outputs = self.controllers[controller].machine.handle(now, input);
+        self.controller_took += clock.now();
         self.controller_act(controller, outputs);
     }
 

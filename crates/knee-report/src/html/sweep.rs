@@ -101,7 +101,9 @@ fn list(sentences: &[String]) -> Markup {
 fn steps(view: &SweepView<'_>, style: &Style) -> Markup {
     let before = [of_number("step"), of_words("purpose"), of_number(view.curve.unit), of_number("goodput/s")];
     let after = [of_number("failed"), of_number("in flight"), of_words("result"), of_words("why")];
-    let times = std::iter::once("p50").chain(view.tails.iter().map(|tail| tail.name.as_str())).map(of_number);
+    let limits = view.limits.iter().map(String::as_str);
+    let times = std::iter::once("p50").chain(view.tails.iter().map(|tail| tail.name.as_str())).chain(limits);
+    let times = times.map(of_number);
     let mut table = Table::new("Steps of the sweep", before.into_iter().chain(times).chain(after));
     for (place, row) in view.rows.iter().enumerate() {
         let before = vec![
@@ -118,7 +120,8 @@ fn steps(view: &SweepView<'_>, style: &Style) -> Markup {
             cell(word(row.outcome)),
             html! { div.wide-cell { (words::sentence(&row.why)) } },
         ];
-        table.rows.push(before.into_iter().chain(times).chain(after).collect());
+        let over = row.over.iter().map(cell);
+        table.rows.push(before.into_iter().chain(times).chain(over).chain(after).collect());
     }
     let missing = view.tails.iter().filter_map(Tail::missing);
     html! {
@@ -131,7 +134,7 @@ fn validity(view: &SweepView<'_>) -> Markup {
     html! {
         p { strong { (view.state.name()) } ", " (count(view.reasons.len())) (meaning(view.state)) "." }
         (list(&view.reasons))
-        @if view.about.co_located == Some(true) { p.note { (text::CO_LOCATED) } }
+        @for note in &view.notes { p.note { (note) } }
     }
 }
 

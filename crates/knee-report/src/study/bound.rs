@@ -33,7 +33,9 @@ fn unknown(conclusion: &Conclusion) -> Option<&'static str> {
     let seen = conclusion.timeline.iter().any(|row| row.metric == Metric::CpuPerRequest);
     match (conclusion.timeline.is_empty(), seen) {
         (true, _) => None,
-        (_, true) => Some("Unknown: the trials do not say on which CPUs they ran."),
+        (_, true) => {
+            Some("Unknown: the trials do not say on which CPUs they ran, or other machines made the load.")
+        }
         (_, false) => Some("Unknown: the CPU time of the service is not visible from here."),
     }
 }
@@ -53,6 +55,7 @@ fn sentence(bound: &Bound) -> String {
     };
     let by: Vec<String> = bound.by.iter().map(component).collect();
     let cpus = if bound.cpus == 1 { "1 CPU".to_owned() } else { format!("{} CPUs", bound.cpus) };
+    let fill = if by.len() == 1 { "fills" } else { "fill" };
     let word = limited(bound);
     let unseen = if bound.costs.contains_key(&Component::Generator) {
         ""
@@ -60,7 +63,7 @@ fn sentence(bound: &Bound) -> String {
         "; the generator's CPU time is unknown, so the bound is lower"
     };
     format!(
-        "{}, {}: {}/s, {} of the {}/s at which {} fill {cpus}: {word}{unseen}",
+        "{}, {}: {}/s, {} of the {}/s at which {} {fill} {cpus}: {word}{unseen}",
         bound.cell.variant,
         bound.cell.workload,
         value::three_digits(bound.throughput),

@@ -3,7 +3,7 @@
 //! Does not calculate and does not judge: verdicts, intervals and noise are inputs.
 
 use knee_core::validity::Validity;
-use knee_study::compare::{Comparison, Line};
+use knee_study::compare::{A, B, Comparison, Line};
 use knee_study::metric::Metric;
 use knee_study::record_pair::{MetricPair, RecordPair, RecordedRun};
 use knee_study::statistics::verdict::Verdict;
@@ -168,7 +168,21 @@ fn others(comparison: &Comparison) -> Vec<String> {
         points.push(format!("The same within the margin: {same}."));
     }
     points.extend(errors(comparison));
+    points.extend(sizes(comparison));
     points
+}
+
+/// How large the responses of both sides are: whether both did the same work.
+fn sizes(comparison: &Comparison) -> Option<String> {
+    let [a, b] = [A, B].map(|side| comparison.response_size(side));
+    let (a, b) = (a?, b?);
+    let (shown_a, shown_b) = (number::bytes(a), number::bytes(b));
+    let text = if shown_a == shown_b {
+        format!("Mean response: {shown_a} on both sides.")
+    } else {
+        format!("Mean response: {shown_a} from A, {shown_b} from B.")
+    };
+    Some(text)
 }
 
 /// How few errors there can be, if there is none.

@@ -35,7 +35,10 @@ pub fn notes(conclusion: &Conclusion) -> Vec<String> {
     }
     let totals = &conclusion.totals;
     if totals.suspect > 0 {
-        notes.push(format!("{} suspect; they count, except for claims", count(totals.suspect, "trial")));
+        notes.push(format!(
+            "{} suspect: they count in comparisons, and claims leave them out",
+            count(totals.suspect, "trial")
+        ));
     }
     if totals.unsteady > 0 {
         let unsteady = count(totals.unsteady, "trial");

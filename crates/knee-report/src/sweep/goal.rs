@@ -4,7 +4,9 @@
 
 use knee_core::estimate::samples_needed;
 use knee_study::sweep::slo::{Statistic, Timed};
-use knee_study::sweep::{FinishedStep, Report};
+use knee_study::sweep::{FinishedStep, Report, Slo};
+
+use crate::number::{percent, percent_apart};
 
 use crate::view::reading::Reading;
 
@@ -54,6 +56,26 @@ pub(super) fn tails(report: &Report, widest: (&str, f64)) -> Vec<Tail> {
     wanted.sort_by(|one, other| one.1.total_cmp(&other.1));
     wanted.dedup_by(|one, other| one.0 == other.0);
     wanted.into_iter().map(|(name, q)| Tail::of(report, name, q)).collect()
+}
+
+/// The limits on a percentile of response time that most steps have too few requests for, and that is judged by counting.
+pub(super) fn counted(report: &Report) -> Vec<Slo> {
+    let is_counted = |slo: &&Slo| match (slo.of, slo.statistic) {
+        (Timed::Response, Statistic::Quantile(q)) => !carries(report, q),
+        _ => false,
+    };
+    let mut counted: Vec<Slo> = report.config.slos.iter().filter(is_counted).copied().collect();
+    // One limit of two percentiles is one column: the share is the same.
+    counted.dedup_by_key(|slo| slo.limit);
+    counted
+}
+
+/// The share of a step's requests above a limit, or that might have been.
+pub(super) fn over(trial: &FinishedStep, slo: Slo) -> String {
+    let Some(held) = slo.judge(&trial.result.response) else { return "–".to_owned() };
+    let Statistic::Quantile(q) = slo.statistic else { return "–".to_owned() };
+    let share = held.over as f64 / held.n as f64;
+    if held.kept { percent(share) } else { percent_apart(share, 1.0 - q) }
 }
 
 /// The limits on response time with their names, in seconds.

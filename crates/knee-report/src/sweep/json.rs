@@ -15,6 +15,7 @@ use knee_study::sweep::resource::ResourceUse;
 use knee_study::sweep::rule::Broken;
 use knee_study::sweep::saturating::Saturating;
 use knee_study::sweep::shedding::Shedding;
+use knee_study::sweep::tried::Tried;
 use knee_study::sweep::usl::Law;
 use knee_study::sweep::{FinishedStep, LevelRange, StepLoad};
 use serde::Serialize;
@@ -43,8 +44,10 @@ struct Document<'v> {
     ended: &'static str,
     validity: Validity,
     warnings: &'v [String],
+    notes: &'v [String],
     headline: &'v str,
     capacity: Level,
+    failed_below: Vec<FailedBelow>,
     saturation: Option<Saturation>,
     shedding: Option<SheddingFigures>,
     knee: Option<KneeFigures>,
@@ -63,6 +66,20 @@ struct Document<'v> {
     co_located: Option<bool>,
     build: &'v Build,
     machine: &'v Machine,
+}
+
+/// A level below the capacity at which steps failed.
+#[derive(Serialize)]
+struct FailedBelow {
+    level: f64,
+    failed: usize,
+    steps: usize,
+}
+
+impl FailedBelow {
+    fn of(tried: &Tried<'_>) -> Self {
+        Self { level: tried.level, failed: tried.failed.len(), steps: tried.steps() }
+    }
 }
 
 #[derive(Default, Serialize)]
@@ -227,8 +244,10 @@ impl<'v> Document<'v> {
             },
             validity: view.state,
             warnings: &view.reasons,
+            notes: &view.notes,
             headline: &view.headline,
             capacity: level(&report.capacity),
+            failed_below: report.failed_below().iter().map(FailedBelow::of).collect(),
             saturation: report.saturation.map(|found| {
                 let LevelRange { low, high } = found.interval;
                 Saturation { goodput: found.rate, low, high, reached: found.reached }

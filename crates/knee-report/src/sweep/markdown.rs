@@ -40,17 +40,26 @@ pub fn render(view: &SweepView<'_>, style: &Style) -> String {
 
 fn steps(text: &mut String, view: &SweepView<'_>, style: &Style) {
     let (unit, tail) = (view.curve.unit, view.tail);
-    let _ = writeln!(text, "## Steps\n\n| | | {unit} | goodput/s | p50 | {tail} | failed | | |");
-    text.push_str("|---:|---|---:|---:|---:|---:|---:|---|---|\n");
+    let columns = |texts: &[String]| {
+        texts.iter().fold(String::new(), |mut cells, text| {
+            let _ = write!(cells, " {text} |");
+            cells
+        })
+    };
+    let limits = columns(&view.limits);
+    let _ = writeln!(text, "## Steps\n\n| | | {unit} | goodput/s | p50 | {tail} |{limits} failed | | |");
+    let _ =
+        writeln!(text, "|---:|---|---:|---:|---:|---:|{}---:|---|---|", "---:|".repeat(view.limits.len()));
     for row in &view.rows {
         let (p50, tail) = (time(row.p50, style.unit), time(row.tail, style.unit));
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {p50} | {tail} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {p50} | {tail} |{} {} | {} | {} |",
             row.number,
             row.purpose.name(),
             row.level,
             row.goodput,
+            columns(&row.over),
             row.failed,
             word(row.outcome),
             cell(&row.why)

@@ -8,6 +8,7 @@ use knee_study::sweep::course::Ended;
 use knee_study::sweep::{LoadKind, Report, search};
 
 use super::cpu::cpus;
+use crate::clean;
 use crate::number::level;
 
 /// What makes more steps usable, if a late generator made some void.
@@ -31,15 +32,16 @@ pub fn advice(report: &Report, co_located: Option<bool>) -> Option<String> {
     Some(format!("Failures with response times below {least} cannot be judged: {remedy}."))
 }
 
-/// The next steps; never empty.
-pub fn steps(report: &Report, co_located: Option<bool>) -> Vec<String> {
+/// The next steps; never empty. `again` is the command that loads the target once, and whether it also needs the options
+/// for the request that the sweep had.
+pub fn steps(report: &Report, co_located: Option<bool>, again: (Option<&str>, bool)) -> Vec<String> {
     let mut next: Vec<String> = advice(report, co_located).into_iter().collect();
     let raise = if report.config.kind == LoadKind::Connections { "--connections" } else { "--to" };
     match &report.capacity {
         LevelEstimate::Between { confirmed: false, .. } => {
             next.push("Confirm the capacity: leave out `--max-time`, or use a longer `--step`.".to_owned());
         }
-        LevelEstimate::Between { interval, .. } => next.push(hold(report, interval.low)),
+        LevelEstimate::Between { interval, .. } => next.push(hold(report, interval.low, again)),
         LevelEstimate::AtLeast(_) if report.ended == Ended::Complete => {
             next.push(format!("To find the limit, allow more load with `{raise}`."));
         }
@@ -68,19 +70,15 @@ pub fn steps(report: &Report, co_located: Option<bool>) -> Vec<String> {
 }
 
 /// A longer run at a load that leaves headroom.
-fn hold(report: &Report, low: f64) -> String {
+fn hold(report: &Report, low: f64, (again, with_options): (Option<&str>, bool)) -> String {
+    let kind = report.config.kind;
     let knee = report.knee.as_ref().filter(|knee| !knee.at_the_end && !knee.at_the_start);
-    let at = search::round(report.config.kind, knee.map_or(low * 0.8, |knee| knee.level.min(low)));
-    match report.config.kind {
-        LoadKind::Connections => {
-            format!("Check the capacity for longer: `knee URL -c {} -z 5m`.", level(at).replace(',', ""))
-        }
-        LoadKind::Requests => format!(
-            "Check a load with headroom for longer: `knee URL -q {} -z 5m`.",
-            level(at).replace(',', "")
-        ),
-        LoadKind::Iterations => {
-            format!("Check a load with headroom for longer, such as {} iterations/s.", level(at))
-        }
-    }
+    let knee = knee.map(|knee| knee.level).filter(|level| *level <= low);
+    let at = search::round(kind, knee.unwrap_or(low * 0.8));
+    let from = if knee.is_some() { "the knee" } else { "80 % of the capacity" };
+    let what = format!("Check a load with headroom for longer, {} {}, {from}", level(at), report.unit());
+    let flag = if kind == LoadKind::Connections { "-c" } else { "-q" };
+    let Some(again) = again else { return format!("{what}.") };
+    let options = if with_options { " with the same options" } else { "" };
+    format!("{what}: `{} {flag} {} -z 5m`{options}.", clean::line(again), level(at).replace(',', ""))
 }

@@ -9,11 +9,12 @@ use knee_study::sweep::conclusion::{LevelEstimate, Recovery, Saturation};
 use knee_study::sweep::cost::Worth;
 use knee_study::sweep::course::Ended;
 use knee_study::sweep::knee::{Basis, Knee};
-use knee_study::sweep::rule::{Judged, Miss, Outcome};
+use knee_study::sweep::rule::{ACHIEVED_MIN, Judged, Miss, Outcome};
 use knee_study::sweep::shedding::Shedding;
 use knee_study::sweep::slo::Statistic;
+use knee_study::sweep::tried::Tried;
 use knee_study::sweep::usl::{Law, Unfit};
-use knee_study::sweep::{FinishedStep, LevelRange, LoadKind, Report};
+use knee_study::sweep::{FinishedStep, LevelRange, LoadKind, Purpose, Report};
 
 use super::{cpu, resource};
 use crate::number::{self, level};
@@ -76,8 +77,31 @@ fn rules(report: &Report) -> String {
 
 /// The result in one to three sentences.
 pub fn headline(report: &Report) -> String {
-    let sheds = report.shedding.as_ref().map(|found| format!(" {}", sheds(found, report)));
-    format!("{}{}", capacity(report), sheds.unwrap_or_default())
+    let mut sentences = vec![capacity(report)];
+    sentences.extend(failed_below(report));
+    sentences.extend(report.shedding.as_ref().map(|found| sheds(found, report)));
+    sentences.join(" ")
+}
+
+/// That levels below the capacity failed too; `None` if none did.
+fn failed_below(report: &Report) -> Option<String> {
+    let below = report.failed_below();
+    let (highest, failed) = (below.last()?, below.iter().map(|tried| tried.failed.len()).sum::<usize>());
+    let steps: usize = below.iter().map(Tried::steps).sum();
+    let reason = why(&highest.failed.last()?.judged);
+    let unit = report.unit();
+    Some(match below.as_slice() {
+        [only] => format!(
+            "Not always: at {} {unit}, below it, {failed} of {steps} steps failed ({reason}).",
+            level(only.level)
+        ),
+        _ => format!(
+            "Not always: at {} levels below it, from {} to {} {unit}, {failed} of {steps} steps failed ({reason}).",
+            below.len(),
+            level(below[0].level),
+            level(highest.level)
+        ),
+    })
 }
 
 /// What a service that sheds load does beyond its capacity.
@@ -111,7 +135,8 @@ fn capacity(report: &Report) -> String {
             format!("Capacity: {low} {unit} with {rules}. {high} fails{why}.")
         }
         LevelEstimate::AtLeast(low) => {
-            format!("Capacity: at least {} {unit} with {rules}. No level failed.", level(*low))
+            let none = if report.failed_below().is_empty() { " No level failed." } else { "" };
+            format!("Capacity: at least {} {unit} with {rules}.{none}", level(*low))
         }
         LevelEstimate::Below(high) => {
             format!("Every level failed, down to {} {unit}{}.", level(*high), upper_why(report))
@@ -158,7 +183,13 @@ pub fn why(judged: &Judged) -> String {
 pub fn brief(judged: &Judged) -> String {
     match judged.misses.first() {
         _ if judged.outcome == Outcome::Void => "generator".to_owned(),
-        Some(Miss::Achieved { share }) => format!("{:.0} % answered", share * 100.0),
+        Some(Miss::Achieved { share }) => {
+            // In whole per cent, unless the limit itself would be shown.
+            let whole = format!("{:.0} %", share * 100.0);
+            let limit = format!("{:.0} %", ACHIEVED_MIN * 100.0);
+            let share = if whole == limit { number::percent_apart(*share, ACHIEVED_MIN) } else { whole };
+            format!("{share} answered")
+        }
         Some(Miss::Backlog { per_second }) => format!("backlog +{}/s", level(*per_second)),
         Some(other) => miss(other),
         None if judged.broken.is_some() => "collapse".to_owned(),
@@ -168,14 +199,19 @@ pub fn brief(judged: &Judged) -> String {
 
 fn miss(miss: &Miss) -> String {
     match miss {
-        Miss::Achieved { share } => format!("{} answered in time", number::percent(*share)),
-        Miss::Errors { share } => format!("{} failed", number::percent(*share)),
+        Miss::Achieved { share } => {
+            format!("{} answered in time", number::percent_apart(*share, ACHIEVED_MIN))
+        }
+        Miss::Errors { share, max } => format!("{} failed", number::percent_apart(*share, *max)),
         // A percentile that no report shows is no reason: what was counted is.
         Miss::Slo { slo, held } if !held.enough => {
             let (over, n) = (number::count(held.over), number::count(held.n));
             format!("{over} of {n} over {}", slo.limit)
         }
-        Miss::Slo { slo, held } => format!("{} {}", slo.measured(), seconds(held.seconds)),
+        Miss::Slo { slo, held } => {
+            let limit = slo.limit.0 as f64;
+            format!("{} {}", slo.measured(), number::time_apart(held.seconds * 1e9, limit))
+        }
         Miss::NoEvents => "no events".to_owned(),
         Miss::Backlog { per_second } => format!("backlog grows by {}/s", level(*per_second)),
         Miss::Silence => "no response".to_owned(),
@@ -224,18 +260,14 @@ fn named(named: &LevelEstimate, unit: &str) -> String {
 fn capacity_remark(report: &Report) -> String {
     match &report.capacity {
         LevelEstimate::Between { interval, confirmed } => {
-            let of = |level: f64, wanted: Outcome| {
-                let at = |trial: &&FinishedStep| {
-                    (trial.step.load.level() - level).abs() <= 1e-9 * level
-                        && trial.judged.outcome != Outcome::Void
-                };
-                let here: Vec<&FinishedStep> = report.ladder().filter(at).collect();
-                (here.iter().filter(|trial| trial.judged.outcome == wanted).count(), here.len())
-            };
-            let (passed, of_low) = of(interval.low, Outcome::Pass);
-            let (failed, of_high) = of(interval.high, Outcome::Fail);
-            let tried =
-                format!("low end: {passed} of {of_low} passed; high end: {failed} of {of_high} failed");
+            let (low, high) = (report.tried(interval.low), report.tried(interval.high));
+            let tried = format!(
+                "low end: {} of {} passed; high end: {} of {} failed",
+                low.passed,
+                low.steps(),
+                high.failed.len(),
+                high.steps()
+            );
             if *confirmed { tried } else { format!("{tried}; not confirmed") }
         }
         LevelEstimate::Refused { why, .. } => why.join("; "),
@@ -247,13 +279,27 @@ fn saturation(found: &Saturation, report: &Report) -> Finding {
     let unit = rate_unit(report);
     let LevelRange { low, high } = found.interval;
     let (value, remark) = if !found.reached {
-        (format!("at least {} {unit}", level(found.rate)), "no step was overloaded")
+        (format!("at least {} {unit}", level(found.rate)), not_reached(report))
     } else if high > low {
-        (format!("{} to {} {unit}", level(low), level(high)), "highest sustained goodput, 95 % CI")
+        (format!("{} to {} {unit}", level(low), level(high)), "highest sustained goodput, 95 % CI".to_owned())
     } else {
-        (format!("{} {unit}", level(found.rate)), "highest goodput; one step, no interval")
+        (format!("{} {unit}", level(found.rate)), "highest goodput; one step, no interval".to_owned())
     };
-    Finding { name: "saturation", value, remark: remark.to_owned() }
+    Finding { name: "saturation", value, remark }
+}
+
+/// Why the saturation is only bounded: nothing was overloaded, or only steps below levels that held.
+fn not_reached(report: &Report) -> String {
+    match report.overloaded().as_slice() {
+        [] => "no step was overloaded".to_owned(),
+        [only] => format!(
+            "only step {} at {} {} fell behind, and more was served in others",
+            only.step.number,
+            level(only.step.load.level()),
+            report.unit()
+        ),
+        more => format!("{} steps fell behind, and more was served in others", more.len()),
+    }
 }
 
 fn knee(found: &Knee, report: &Report) -> Finding {
@@ -265,13 +311,24 @@ fn knee(found: &Knee, report: &Report) -> Finding {
     } else {
         let basis = match found.basis {
             Basis::Ladder => "between two tested levels, each tried once".to_owned(),
-            Basis::Grid => format!("between two tested levels, levels near it tried {} times", found.repeats),
-            Basis::Repeats => format!("95 % CI, levels near it tried {} times", found.repeats),
+            Basis::Grid => format!("between two tested levels; {}", repeated(found, report)),
+            Basis::Repeats => format!("95 % CI; {}", repeated(found, report)),
         };
         format!("{basis}; above it, waiting grows faster than throughput; Kneedle: {}", level(found.kneedle))
     };
     let value = format!("{} to {} {}", level(low), level(high), report.unit());
     Finding { name: "knee", value, remark }
+}
+
+/// Which levels were tried how often for the knee.
+fn repeated(found: &Knee, report: &Report) -> String {
+    let repeats = || report.trials.iter().filter(|trial| trial.step.purpose == Purpose::Repeat);
+    let mut levels: Vec<f64> = repeats().map(|trial| trial.step.load.level()).collect();
+    levels.sort_by(f64::total_cmp);
+    levels.dedup();
+    let count = levels.len();
+    let (low, high) = (levels.first().copied().unwrap_or(0.0), levels.last().copied().unwrap_or(0.0));
+    format!("{count} levels from {} to {} were each tried {} times", level(low), level(high), found.repeats)
 }
 
 fn shedding(found: &Shedding, report: &Report) -> Finding {
@@ -385,10 +442,9 @@ fn deciding(report: &Report) -> Vec<&FinishedStep> {
 const FAR: f64 = 2.0;
 
 fn queue(queue: &Queue) -> String {
-    let workers = if queue.workers == 1 {
-        "1 worker".to_owned()
-    } else {
-        format!("{} workers", number::count(queue.workers.into()))
+    let places = match queue.workers {
+        1 => "1 request".to_owned(),
+        more => format!("{} requests", number::count(more.into())),
     };
     let meaning = match queue.ratio() {
         ratio if ratio > FAR => "far more than the model: work is serialized, or requests arrive in bursts",
@@ -396,7 +452,8 @@ fn queue(queue: &Queue) -> String {
         _ => "close to the model",
     };
     format!(
-        "Queue model: {workers} of {} each. At {}/s the mean response time is {}, M/M/{} predicts {}: {meaning}.",
+        "Queue model: as if {places} at a time took {} each, others waiting. At {}/s the mean response time is {}, \
+         M/M/{} predicts {}: {meaning}.",
         seconds(queue.service),
         level(queue.at),
         seconds(queue.measured),

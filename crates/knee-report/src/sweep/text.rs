@@ -4,22 +4,20 @@
 //! exceed the width.
 
 use knee_study::sweep::rule::Outcome;
-use knee_study::sweep::{FinishedStep, Report};
+use knee_study::sweep::{Config, FinishedStep, Report};
 
 use super::curve::Curve;
 use super::{About, Row, SweepView, row, word};
 use crate::clean;
 use crate::number::{self, Unit, level};
 use crate::text::Style;
-use crate::text::ink::{Tone, cut, left, right, width, wrap};
+use crate::text::ink::{Tone, cut, left, right, width, wrap, wrap_words};
 use crate::text::table::{Cell, Side, Table};
 use crate::text::validity::headline;
 use crate::view::reading::Reading;
 
 /// Narrower than this nothing can be laid out.
 const WIDTH_MIN: usize = 60;
-/// The note on a service beside the load generator.
-pub(crate) const CO_LOCATED: &str = "service and load generator share this machine's CPUs [co_located]";
 /// Rows of the curve.
 const HEIGHT: usize = 12;
 
@@ -53,8 +51,7 @@ fn title(view: &SweepView<'_>, style: &Style) -> Vec<String> {
 
 /// A sentence, wrapped at its spaces.
 fn words(first: &str, sentence: &str, style: &Style) -> Vec<String> {
-    let sentence = clean::line(sentence);
-    wrap(first, sentence.split(' '), " ", style.width)
+    wrap_words(first, &clean::line(sentence), style.width)
 }
 
 fn findings(view: &SweepView<'_>, style: &Style) -> Vec<String> {
@@ -225,25 +222,24 @@ fn goodput(curve: &Curve, style: &Style) -> Vec<String> {
 }
 
 fn steps(view: &SweepView<'_>, style: &Style) -> Vec<String> {
-    let mut table = Table::new([
-        ("", Side::Left),
-        (view.curve.unit, Side::Right),
-        ("goodput", Side::Right),
-        ("p50", Side::Right),
-        (view.tail, Side::Right),
-        ("", Side::Left),
-        ("", Side::Flexible),
-    ]);
+    let before =
+        [("", Side::Left), (view.curve.unit, Side::Right), ("goodput", Side::Right), ("p50", Side::Right)];
+    // A line has room for one of them: the share above a limit says more than a percentile that is not limited.
+    let limit = view.limits.first();
+    let limits = [(limit.map_or(view.tail, String::as_str), Side::Right)];
+    let after = [("", Side::Left), ("", Side::Flexible)];
+    let mut table = Table::new(before.into_iter().chain(limits).chain(after));
     for row in &view.rows {
-        table.row(vec![
+        let before: [Cell; 4] = [
             format!("{:>2} {}", row.number, row.purpose.name()).into(),
             row.level.clone().into(),
             row.goodput.clone().into(),
             time(row.p50, style.unit).into(),
-            time(row.tail, style.unit).into(),
-            Cell::toned(word(row.outcome), tone(row.outcome)),
-            clean::line(&row.brief).into_owned().into(),
-        ]);
+        ];
+        let limit = row.over.first().cloned().unwrap_or_else(|| time(row.tail, style.unit));
+        let after =
+            [Cell::toned(word(row.outcome), tone(row.outcome)), clean::line(&row.brief).into_owned().into()];
+        table.row(before.into_iter().chain([Cell::from(limit)]).chain(after).collect());
     }
     let mut lines = vec![style.palette.paint(Tone::Strong, "Steps")];
     lines.extend(table.lines(style.width, style.palette));
@@ -272,8 +268,8 @@ fn validity(view: &SweepView<'_>, style: &Style) -> Vec<String> {
     for reason in &view.reasons {
         lines.extend(words("  ", reason, style));
     }
-    if view.about.co_located == Some(true) {
-        lines.extend(words("  note: ", CO_LOCATED, style));
+    for note in &view.notes {
+        lines.extend(words("  note: ", note, style));
     }
     lines
 }
@@ -291,13 +287,8 @@ pub fn advice(report: &Report, about: &About) -> Option<String> {
 }
 
 /// The line printed when a step is done: its result, and about how much time is left.
-pub fn step_line(
-    trial: &FinishedStep,
-    kind: knee_study::sweep::LoadKind,
-    seconds_left: f64,
-    unit: Option<Unit>,
-) -> String {
-    let Row { number, purpose, level, goodput, p50, tail, outcome, why, .. } = row(trial, kind, 0.99);
+pub fn step_line(trial: &FinishedStep, config: &Config, seconds_left: f64, unit: Option<Unit>) -> String {
+    let Row { number, purpose, level, goodput, p50, tail, outcome, why, .. } = row(trial, config, 0.99, &[]);
     let what = format!("step {number:>2}  {:<7}  {level:>9}", purpose.name());
     let times = format!("p50 {:>8}  p99 {:>8}", time(p50, unit), time(tail, unit));
     let why = if why.is_empty() { String::new() } else { format!(": {}", cut(&clean::line(&why), 60)) };

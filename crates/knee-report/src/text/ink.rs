@@ -118,9 +118,29 @@ pub fn wrap<'a>(
         .collect()
 }
 
-/// [`wrap`] for a sentence: lines break between words.
+/// [`wrap`] for a sentence: lines break between words. A command in backticks stays on one line if a line can hold it, so
+/// that it can be copied.
 pub fn wrap_words(first: &str, text: &str, columns: usize) -> Vec<String> {
-    wrap(first, text.split_whitespace(), " ", columns)
+    let room = columns.saturating_sub(width(first));
+    let mut pieces: Vec<String> = Vec::new();
+    // The place in `pieces` where a command began.
+    let mut opened: Option<usize> = None;
+    for word in text.split_whitespace() {
+        pieces.push(word.to_owned());
+        let turns = word.matches('`').count() % 2 == 1;
+        opened = match (opened, turns) {
+            (None, true) => Some(pieces.len() - 1),
+            (Some(start), true) => {
+                let command = pieces[start..].join(" ");
+                if width(&command) <= room {
+                    pieces.splice(start.., [command]);
+                }
+                None
+            }
+            (opened, false) => opened,
+        };
+    }
+    wrap(first, pieces.iter().map(String::as_str), " ", columns)
 }
 
 #[cfg(test)]
@@ -141,6 +161,13 @@ mod tests {
         assert_eq!(wrap_words("- ", "one two three", 9), ["- one two", "  three"]);
         assert_eq!(wrap("", ["a 1", "b 2", "c 3"], ", ", 9), ["a 1, b 2,", "c 3"]);
         assert_eq!(wrap("", ["a 1", "b 2", "c 3"], ", ", 8), ["a 1, b 2", "c 3"]);
+    }
+
+    #[test]
+    fn a_command_stays_on_one_line_if_a_line_can_hold_it() {
+        assert_eq!(wrap_words("", "try it: `knee a -q 5`.", 16), ["try it:", "`knee a -q 5`."]);
+        assert_eq!(wrap_words("", "`one two three` four", 8), ["`one two", "three`", "four"]);
+        assert_eq!(wrap_words("", "an ` alone at its end", 10), ["an ` alone", "at its end"]);
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub struct Table {
 
 impl Table {
     /// A table without rows. Headers can be empty.
-    pub fn new(columns: impl IntoIterator<Item = (&'static str, Side)>) -> Self {
+    pub fn new<'n>(columns: impl IntoIterator<Item = (&'n str, Side)>) -> Self {
         let (header, sides) = columns.into_iter().map(|(name, side)| (name.to_owned(), side)).unzip();
         Self { sides, header, rows: Vec::new() }
     }

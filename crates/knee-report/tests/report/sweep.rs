@@ -34,6 +34,8 @@ fn about() -> About {
         machine: Machine { cores: 2, cpu: Some("Test CPU".to_owned()), ..Machine::default() },
         started: Nanos::from_secs(1_795_000_000),
         co_located: Some(true),
+        again: Some("knee http://127.0.0.1:8080/".to_owned()),
+        with_options: false,
     }
 }
 
@@ -47,6 +49,7 @@ fn config(slo: &[&str]) -> Config {
         errors_max: 0.001,
         precision: 0.05,
         in_flight_max: 1_000,
+        connections_min: 1,
         resets: false,
         seconds_max: None,
         seed: 1,
@@ -302,7 +305,10 @@ fn the_knee_of_a_service_without_noise_is_limited_by_the_tested_levels_alone_and
     assert!(knee.interval.high / knee.interval.low < 1.4, "{knee:?}");
     let about = about();
     let text = text::render(&SweepView::of(&report, &about), &Style { width: 400, ..Style::default() });
-    assert!(text.contains("between two tested levels, levels near it tried 3 times"), "{text}");
+    assert!(
+        text.contains("between two tested levels; 5 levels from 1,950 to 3,550 were each tried 3 times"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -481,4 +487,111 @@ fn a_closed_sweep_has_whole_connections_at_its_axis() {
     let page = Page::read(&html);
     let ticks: Vec<&str> = page.all("text").iter().map(|one| one.text.as_str()).collect();
     assert!(ticks.contains(&"1") && ticks.contains(&"2") && !ticks.contains(&"0.5"), "{ticks:?}");
+}
+
+/// A sweep of the made-up service, which stands still for a part of some steps.
+fn stalls_in(unlucky: impl Fn(&Step) -> bool) -> Report {
+    let mut sweep = Sweep::new(config(&[]));
+    while let Some(step) = sweep.next() {
+        let mut result = measured(&step, f64::INFINITY);
+        if unlucky(&step) {
+            result.waiting = (1..=10).map(|t| (f64::from(t), result.offered * 0.02 * f64::from(t))).collect();
+        }
+        sweep.record_result(result);
+    }
+    sweep.conclude(Facts::default())
+}
+
+#[test]
+fn a_level_below_the_capacity_that_failed_is_named_beside_the_capacity() {
+    let report = stalls_in(|step| step.purpose == Purpose::Repeat && step.load.level() < 2_000.0);
+    let repeats = report.failed_below().iter().map(|tried| tried.failed.len()).sum::<usize>();
+    assert_eq!(repeats, 3);
+    let view_about = about();
+    let view = SweepView::of(&report, &view_about);
+    assert!(view.headline.contains("Capacity: 3,880"), "{}", view.headline);
+    let below = "Not always: at 1,950 requests/s, below it, 3 of 3 steps failed (backlog grows by 39/s).";
+    assert!(view.headline.contains(below), "{}", view.headline);
+    let json: Value = serde_json::from_str(&json::render(&view)).unwrap();
+    assert_eq!(json["failed_below"], serde_json::json!([{"level": 1950.0, "failed": 3, "steps": 3}]));
+    assert!(!SweepView::of(&healthy(), &view_about).headline.contains("Not always"));
+}
+
+#[test]
+fn a_step_after_the_overload_counts_for_neither_end_of_the_capacity() {
+    let report = healthy();
+    let view_about = about();
+    let view = SweepView::of(&report, &view_about);
+    let high = report.capacity.interval().unwrap().high;
+    let rows = view.rows.iter().filter(|row| row.level == knee_report::number::level(high));
+    let confirm = rows.filter(|row| row.purpose == Purpose::Confirm).count();
+    assert!(
+        view.findings[0].remark.ends_with(&format!("{confirm} of {confirm} failed")),
+        "{:?}",
+        view.findings[0]
+    );
+}
+
+#[test]
+fn a_limit_that_is_judged_by_counting_has_a_column_of_what_was_counted() {
+    let mut config = config(&["p99<50ms"]);
+    config.seconds = 1.0;
+    let report = report(config, f64::INFINITY);
+    let view_about = about();
+    let view = SweepView::of(&report, &view_about);
+    assert_eq!(view.limits, ["over 50.0 ms"]);
+    for row in &view.rows {
+        let share: f64 = row.over[0].trim_start_matches("< ").trim_end_matches(" %").parse().unwrap();
+        let ladder = row.purpose != Purpose::Probe;
+        assert!(!ladder || (row.outcome == rule::Outcome::Fail) || share <= 1.0, "{row:?}");
+    }
+    let told = text::render(&view, &Style::default());
+    assert!(told.contains("over 50.0 ms"), "{told}");
+    assert!(told.lines().all(|line| ink::width(line) <= 80), "{told}");
+    assert!(SweepView::of(&healthy(), &view_about).limits.is_empty());
+}
+
+#[test]
+fn full_cpus_are_noted_with_the_programs_that_took_them() {
+    let with = |busy: f64, (name, role, cpus): (&str, Role, f64), knows_service: bool| {
+        let mut sweep = Sweep::new(config(&[]));
+        while let Some(step) = sweep.next() {
+            let mut result = measured(&step, f64::INFINITY);
+            result.host_busy = Some(busy);
+            let program = |name: &str, role, cpus| ProgramUse {
+                name: name.to_owned(),
+                role,
+                processes: 1,
+                cpus,
+                busiest_thread: cpus,
+            };
+            result.programs = vec![program(name, role, cpus)];
+            if knows_service {
+                result.programs.push(program("service", Role::Service, 0.9));
+            }
+            sweep.record_result(result);
+        }
+        let report = sweep.conclude(Facts { cores: Some(2.0), shared_cpus: Some(2), assumptions: None });
+        let about = about();
+        SweepView::of(&report, &about).notes
+    };
+    let busy = |busy: f64, name: &str, role: Role, cpus: f64| with(busy, (name, role, cpus), true);
+    let unknown = with(0.99, ("shop", Role::Other, 1.6), false);
+    assert_eq!(unknown.len(), 1, "any program could be the service: {unknown:?}");
+    let noted = busy(0.99, "rustc", Role::Other, 0.94);
+    assert_eq!(noted[1], "99.0 % of the CPUs were busy, `rustc` took 0.94 of them [busy_cpus]");
+    for quiet in [busy(0.6, "rustc", Role::Other, 0.94), busy(0.99, "service", Role::Service, 1.6)] {
+        assert_eq!(quiet.len(), 1, "{quiet:?}");
+    }
+}
+
+#[test]
+fn the_next_command_names_the_target_and_says_where_its_rate_is_from() {
+    let next = |about: &About| SweepView::of(&healthy(), about).next.join(" ");
+    let told = next(&about());
+    assert!(told.contains("`knee http://127.0.0.1:8080/ -q"), "{told}");
+    assert!(told.contains("requests/s, the knee"), "{told}");
+    let with_options = next(&About { with_options: true, ..about() });
+    assert!(with_options.contains("with the same options"), "{with_options}");
+    assert!(!next(&About { again: None, ..about() }).contains('`'));
 }

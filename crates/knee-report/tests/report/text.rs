@@ -261,8 +261,8 @@ fn a_server_that_refuses_every_connection() {
 
     Validity: invalid, 1 warning; do not use these figures
       invalid: no request was answered [no_answer]
-      hint: check that the server is running and that the URL is right; `knee
-            explain no_answer` says why
+      hint: check that the server is running and that the URL is right;
+            `knee explain no_answer` says why
       generator lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; CPU wait 0.21 %
       note: target and generator share this machine's CPUs [co_located]
     ");
@@ -342,8 +342,8 @@ fn a_record_without_an_end() {
 
     Validity: suspect, 1 warning; read these figures with the warnings
       suspect: the record has no end [truncated]
-      hint: run again; the program was killed while it measured; `knee explain
-            truncated` says why
+      hint: run again; the program was killed while it measured;
+            `knee explain truncated` says why
       generator lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; CPU wait 0.21 %
       note: target and generator share this machine's CPUs [co_located]
     ");

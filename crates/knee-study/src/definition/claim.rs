@@ -58,6 +58,7 @@ fn test(id: &Text, raw: raw::Claim, known: &Known, finder: &mut Finder<'_>) -> O
     let cell = Cell::new(variant.get_ref(), workload.get_ref());
     misplaced(&raw, finder);
     of_script(workload, metric, known, finder);
+    of_stream(workload, metric, known, finder);
     let named = raw.endpoint.as_ref();
     let cell = cell.at(named.and_then(|name| endpoint(name, workload.get_ref(), metric, known, finder)));
     let cell =
@@ -105,6 +106,14 @@ fn of_script(workload: &Text, metric: Metric, known: &Known, finder: &mut Finder
     if metric == Metric::IterationTime && request {
         let what = format!("workload `{}` is no script: it has no {metric}", workload.get_ref());
         finder.note(workload.span(), what, "use a metric of response times");
+    }
+}
+
+/// Refuses a claim about events of a workload whose responses have none.
+fn of_stream(workload: &Text, metric: Metric, known: &Known, finder: &mut Finder<'_>) {
+    if metric.is_of_events() && known.without_events.contains(workload.get_ref()) {
+        let what = format!("workload `{}` has no events: it has no {metric}", workload.get_ref());
+        finder.note(workload.span(), what, plan::STREAMS);
     }
 }
 

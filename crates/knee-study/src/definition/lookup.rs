@@ -23,6 +23,8 @@ pub(super) struct Known {
     pub workloads: Vec<String>,
     /// Workloads that send one request over and over, so that they have one endpoint.
     pub of_one_endpoint: Vec<String>,
+    /// Workloads whose responses have no events: requests without `stream`.
+    pub without_events: Vec<String>,
 }
 
 /// Refuses a value that a switch does not have.

@@ -288,8 +288,16 @@ pub(super) fn metric_of_trial(name: &Text, known: &Known, finder: &mut Finder<'_
         finder.note(name.span(), what, "name the metric in a claim that has a `statement`");
         return None;
     }
+    let plain = |workload: &String| known.without_events.contains(workload);
+    if metric.is_of_events() && !known.workloads.is_empty() && known.workloads.iter().all(plain) {
+        finder.note(name.span(), format!("no workload has events: there is no {metric}"), STREAMS);
+        return None;
+    }
     Some(metric)
 }
+
+/// What makes events of responses measurable.
+pub(super) const STREAMS: &str = "give the workload `stream = true`, or a script that reads streams";
 
 /// A metric of a name, which the study can measure.
 pub(super) fn metric(name: &Text, known: &Known, finder: &mut Finder<'_>) -> Option<Metric> {

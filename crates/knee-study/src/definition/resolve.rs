@@ -10,7 +10,9 @@ use toml::Spanned;
 use super::lookup::{Known, check_value, in_order, lookup, refuse_own, service, written};
 use super::problem::Finder;
 use super::raw::{self, Document, Text};
-use super::{Definition, DesignKind, Load, Passed, Switch, claim, plan, statement, variant, workload};
+use super::{
+    Definition, DesignKind, Load, Passed, Switch, Workload, claim, plan, statement, variant, workload,
+};
 use crate::study::lineup;
 
 /// The definition, if it is complete; the finder has the mistakes.
@@ -35,6 +37,7 @@ pub(super) fn definition(
         variants: Vec::new(),
         workloads: Vec::new(),
         of_one_endpoint: Vec::new(),
+        without_events: Vec::new(),
     };
     let named: Vec<Text> = document.workloads.keys().cloned().collect();
     let named: Vec<&str> = named.iter().map(|name| name.get_ref().as_str()).collect();
@@ -47,6 +50,8 @@ pub(super) fn definition(
     known.workloads = workloads.iter().map(|workload| workload.name.clone()).collect();
     let single = workloads.iter().filter(|workload| matches!(workload.load, Load::Request(_)));
     known.of_one_endpoint = single.map(|workload| workload.name.clone()).collect();
+    let plain = |workload: &&Workload| matches!(&workload.load, Load::Request(one) if !one.stream);
+    known.without_events = workloads.iter().filter(plain).map(|workload| workload.name.clone()).collect();
     let design = plan::design(document.design, &variants, &known, finder)?;
     // Claims and published figures can speak of variants that the design makes.
     let made = lineup::taking_part(&design, &variants).into_iter().map(|variant| variant.name);

@@ -518,6 +518,18 @@ fn a_claim_about_iterations_needs_a_script() {
     assert!(refused.starts_with("workload `list` is no script: it has no iteration_time"), "{refused}");
 }
 
+#[test]
+fn metrics_of_events_need_a_workload_that_has_events() {
+    let lines = "metric = \"first_event\"\nvariant = \"more\"\nagainst = \"stock\"\nexpect = \"faster\"";
+    let claim = |workload: &str| {
+        let claim = format!("[claims.C4]\ntext = \"a turn\"\nworkload = \"{workload}\"\n{lines}\n");
+        read(&STUDY.replacen("[[published]]", &format!("{claim}\n[[published]]"), 1))
+    };
+    assert!(claim("sale").is_ok(), "a script can read streams");
+    let refused = claim("list").unwrap_err().to_string();
+    assert!(refused.starts_with("workload `list` has no events: it has no first_event"), "{refused}");
+}
+
 /// The study with a statement and a claim about it.
 fn with_statement(table: &str, lines: &str) -> Result<Definition, Problems> {
     let statement = format!("[statements.list]\n{table}\n\n[variants.stock]");

@@ -233,7 +233,8 @@ pub(super) fn draw(study: &Study) -> Conclusion {
             .map(|published| against_published(&usable, published))
             .collect(),
         totals,
-        bounds: bound::all(study, &usable),
+        // The CPUs of agents are elsewhere, and nothing is known of them here.
+        bounds: if study.options().fleet.is_empty() { bound::all(study, &usable) } else { Vec::new() },
         cpus: cpus::of(study, &usable),
         resources: resource::all(study, &usable),
         lost: usable.lost,

@@ -91,11 +91,11 @@ impl Lineup {
             }
         }
         let series = series(design, &variants);
+        claimed(definition, &variants, &mut pairings);
         if pairings.is_empty() && series.is_empty() {
             let left: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
             return Err(Refusal::NothingToCompare(left.join(", ")));
         }
-        claimed(definition, &variants, &mut pairings);
         for pairing in &mut pairings {
             pairing.inert = cannot_differ(definition, &variants, &pairing.from, &pairing.to);
         }

@@ -34,6 +34,9 @@ pub struct Options {
     /// Whether what is started is observed, so that its databases also count their statements. That takes CPU time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub observed: bool,
+    /// The flags that choose the agents of a fleet which make the loads, without addresses; empty if this machine does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fleet: Vec<String>,
 }
 
 /// Why a study cannot run as asked.

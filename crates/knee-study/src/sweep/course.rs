@@ -2,6 +2,8 @@
 //!
 //! Does not draw conclusions; [`super::conclusion`] does, from the finished steps.
 
+mod left;
+
 use super::knee;
 use super::measured::StepResult;
 use super::rule::{self, Broken, Context, Outcome};
@@ -119,8 +121,8 @@ impl Sweep {
     /// A new sweep.
     pub fn new(config: Config) -> Self {
         let first = match &config.ladder {
-            Ladder::Auto if config.kind.is_open() => Phase::Probe(1),
-            Ladder::Auto => Phase::Climb(1.0),
+            Ladder::Auto if config.kind.is_open() => Phase::Probe(config.connections_min),
+            Ladder::Auto => Phase::Climb(f64::from(config.connections_min)),
             Ladder::Geometric { from, .. } => Phase::Climb(round(config.kind, *from)),
             Ladder::List(levels) => levels.first().map_or(Phase::Done, |level| Phase::Climb(*level)),
         };
@@ -185,37 +187,6 @@ impl Sweep {
     /// The finished steps, in order.
     pub fn trials(&self) -> &[FinishedStep] {
         &self.trials
-    }
-
-    /// About how many seconds are left in a typical sweep.
-    pub fn left(&self) -> f64 {
-        let step = self.config.seconds + warm_up(self.config.seconds);
-        let rungs = match (&self.config.ladder, self.phase) {
-            (_, Phase::Probe(_)) => 8.0,
-            (Ladder::List(levels), Phase::Climb(level)) => {
-                levels.iter().filter(|one| **one >= level).count() as f64
-            }
-            (_, Phase::Climb(level)) if self.reached > 0.0 => {
-                ((1.2 * self.reached / level).ln() / search::FACTOR.ln()).ceil().max(1.0)
-            }
-            _ => 5.0,
-        };
-        let steps = match self.phase {
-            Phase::Done => 0.0,
-            Phase::Probe(_) | Phase::Climb(_) | Phase::Lower(_) => rungs + 18.0,
-            Phase::Bisect(_) => 17.0,
-            Phase::Lowest(_) => 14.0,
-            Phase::Highest(_) => 12.0,
-            Phase::Break(_) => 11.0,
-            Phase::Before(_) => 10.0,
-            Phase::Repeat(place) => {
-                2.0 + 0.5 * self.repeats.as_ref().map_or(0, |all| all.len() - place) as f64
-            }
-            Phase::Surge(_) => 2.0,
-            Phase::Descend(_) | Phase::Recheck => 1.0,
-        };
-        let most = self.config.seconds_max.map_or(f64::INFINITY, |max| max - self.spent);
-        (steps * step).min(most).max(0.0)
     }
 
     fn step(&self) -> Option<Step> {

@@ -37,6 +37,8 @@ pub enum Miss {
     Errors {
         /// Share that failed.
         share: f64,
+        /// Largest share that can fail.
+        max: f64,
     },
     /// A limit on response time was not met.
     Slo {
@@ -150,7 +152,7 @@ fn backlog(kind: LoadKind, result: &StepResult) -> Option<Miss> {
 
 fn errors(config: &Config, result: &StepResult) -> Option<Miss> {
     let share = result.failed();
-    (share > config.errors_max).then_some(Miss::Errors { share })
+    (share > config.errors_max).then_some(Miss::Errors { share, max: config.errors_max })
 }
 
 fn silence(result: &StepResult) -> Option<Miss> {
@@ -171,7 +173,7 @@ fn limit(slo: Slo, result: &StepResult) -> Option<Miss> {
 
 fn broken(misses: &[Miss], collapse: bool, by_rejection: bool) -> Option<Broken> {
     let is = |test: fn(&Miss) -> bool| misses.iter().any(test);
-    if is(|miss| matches!(miss, Miss::Errors { share } if *share > BROKEN_ERRORS)) {
+    if is(|miss| matches!(miss, Miss::Errors { share, .. } if *share > BROKEN_ERRORS)) {
         Some(if by_rejection && !collapse { Broken::Rejects } else { Broken::Errors })
     } else if collapse {
         Some(Broken::Collapse)

@@ -4,10 +4,11 @@ use knee_core::validity::Validity;
 use knee_study::estimand::Missing;
 use knee_study::metric::Metric;
 use knee_study::statistics::verdict::Verdict;
-use knee_study::study::{Absence, Basis, ClaimVerdict, Options, Reason, TrialResult};
+use knee_study::study::{Absence, Basis, ClaimVerdict, Options, Reason, Study, TrialResult};
 
 use crate::bench::{
-    LADDER, PERCENTILES, around, effect, invalid, planted, result, run, study, study_with, with_times,
+    LADDER, PERCENTILES, around, definition, effect, invalid, planted, result, run, study, study_with,
+    with_times,
 };
 
 #[test]
@@ -132,6 +133,19 @@ within = "20%"
 text = "the runtime did it"
 untestable = "there is no other runtime here"
 "#;
+
+#[test]
+fn one_variant_alone_runs_if_a_claim_compares_its_workloads() {
+    let only = |claims: &str| {
+        let options = Options { variants: vec!["stock".to_owned()], ..Options::default() };
+        Study::new(definition(&format!("{LADDER}{claims}")), options, None)
+    };
+    assert!(only("").is_err(), "nothing to compare");
+    let study = only(CLAIMS).unwrap();
+    let conclusion = run(study, |trial, variant, _| around(trial, planted(variant), 0.01));
+    let verdict = |id: &str| conclusion.claims.iter().find(|claim| claim.id == id).unwrap().verdict;
+    assert_eq!(verdict("same"), ClaimVerdict::Confirmed);
+}
 
 #[test]
 fn every_kind_of_claim_comes_out_as_it_should() {

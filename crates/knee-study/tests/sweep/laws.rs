@@ -81,3 +81,44 @@ proptest! {
         }
     }
 }
+
+/// The seconds that a sweep said were left before each step, and those that really were.
+fn left(config: &Config, service: &mut Service) -> Vec<(f64, f64)> {
+    let mut sweep = Sweep::new(config.clone());
+    let mut said = Vec::new();
+    let mut took = Vec::new();
+    while let Some(step) = sweep.next() {
+        said.push(sweep.left());
+        let result = service.measure(&step, config);
+        took.push(result.took);
+        sweep.record_result(result);
+    }
+    let really = (0..took.len()).map(|step| took[step..].iter().sum());
+    said.into_iter().zip(really).collect()
+}
+
+#[test]
+fn the_time_that_is_left_is_foreseen_within_a_half_from_the_ladder_on() {
+    let services = [
+        Service::new(4, 5e-3, Law::Fixed),
+        Service::new(1, 2e-3, Law::Exponential),
+        Service::new(32, 50e-3, Law::Fixed),
+        Service::new(8, 4e-3, Law::Exponential),
+    ];
+    for service in services {
+        for (seed, slo) in [(1, None), (2, None), (3, Some("p99<500ms")), (4, Some("p99<500ms"))] {
+            let slos = slo.into_iter().map(|slo| slo.parse().unwrap()).collect();
+            let said = left(&Config { slos, ..config(seed) }, &mut service.clone());
+            let climbed: Vec<f64> = said.iter().map(|(said, really)| said / really).skip(8).collect();
+            let long = &climbed[..climbed.len() - 4];
+            assert!(
+                long.iter().all(|ratio| (0.67..1.5).contains(ratio)),
+                "seed {seed}, {service:?}: {said:?}"
+            );
+            let stands_still = said[8..]
+                .windows(3)
+                .any(|three| (three[1].0 - three[0].0).abs() < 1.0 && (three[2].0 - three[1].0).abs() < 1.0);
+            assert!(!stands_still, "seed {seed}, {service:?}: {said:?}");
+        }
+    }
+}

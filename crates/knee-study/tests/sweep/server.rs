@@ -103,6 +103,7 @@ pub fn config(seed: u64) -> Config {
         slos: Vec::new(),
         errors_max: 0.001,
         precision: 0.05,
+        connections_min: 1,
         in_flight_max: 1_000,
         resets: false,
         seconds_max: None,

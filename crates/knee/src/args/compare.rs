@@ -8,7 +8,9 @@ use clap::{Args, ValueEnum};
 
 use super::observe::ObserveFlags;
 use super::web::WebFlags;
-use super::{ArrivalKind, ConnectionFlags, HelpFlag, RequestFlags, SweepScriptFlags};
+use super::{
+    ArrivalKind, ConnectionFlags, FleetFlags, HelpFlag, RequestFlags, ServiceHostFlag, SweepScriptFlags,
+};
 
 /// `knee compare`.
 #[derive(Args, Clone, Debug, Default)]
@@ -54,6 +56,12 @@ pub struct CompareArgs {
     /// The live page.
     #[command(flatten)]
     pub web: WebFlags,
+    /// Which machines make the load of each trial.
+    #[command(flatten)]
+    pub fleet: FleetFlags,
+    /// How they reach what is started.
+    #[command(flatten)]
+    pub service_host: ServiceHostFlag,
     #[command(flatten)]
     pub(super) help: HelpFlag,
 }

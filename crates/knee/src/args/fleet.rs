@@ -27,6 +27,15 @@ pub struct FleetFlags {
     pub keys: FleetKeys,
 }
 
+/// How the agents of a fleet reach what this machine starts.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+#[command(next_help_heading = "Fleet")]
+pub struct ServiceHostFlag {
+    /// Name or address by which agents reach what this machine starts; it must listen there [default: 127.0.0.1]
+    #[arg(long, value_name = "HOST", requires = "nats")]
+    pub service_host: Option<String>,
+}
+
 /// How a controller logs in to NATS, and signs.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct FleetKeys {

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::HelpFlag;
 use super::observe::ObserveFlags;
 use super::web::WebFlags;
+use super::{FleetFlags, HelpFlag, ServiceHostFlag};
 
 /// `knee study`.
 #[derive(Args, Clone, Debug, Default)]
@@ -29,6 +29,12 @@ pub struct StudyArgs {
     /// The live page.
     #[command(flatten)]
     pub web: WebFlags,
+    /// Which machines make the load of each trial.
+    #[command(flatten)]
+    pub fleet: FleetFlags,
+    /// How they reach what is started.
+    #[command(flatten)]
+    pub service_host: ServiceHostFlag,
     #[command(flatten)]
     pub(super) help: HelpFlag,
 }

@@ -28,6 +28,7 @@ use crate::other_load::Presence;
 use crate::problem::{Problem, on_one_line};
 use crate::settings::Surroundings;
 use crate::settings::compare::{self as settings, Side};
+use crate::settings::fleet::Remote;
 use crate::settings::output::open_result;
 use crate::signals;
 use crate::store::Store;
@@ -102,8 +103,9 @@ fn driven(args: &CompareArgs, sides: [Side; 2], narrate: fn(&str)) -> Result<Exi
     let load = driver.words(asked.measure, asked.warm_up).map_err(refused)?;
     let noise = noise::of_this_machine(narrate);
     let definition = asked.definition();
+    let options = Options { fleet: Remote::words(&args.fleet, &args.service_host), ..Options::default() };
     let mut study =
-        Study::new(definition, Options::default(), noise).map_err(|refusal| driver_failed(refusal.into()))?;
+        Study::new(definition, options, noise).map_err(|refusal| driver_failed(refusal.into()))?;
     let mut sink = open_result(args.output.output.as_deref()).map_err(refused)?;
     let control = Control::new();
     let fault = drive(&mut study, driver, &control, args.output.quiet, narrate)?;

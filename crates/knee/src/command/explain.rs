@@ -5,9 +5,10 @@
 use std::fmt::Write;
 
 use knee_core::fitness::{self, Facts};
-use knee_core::validity::note::{NOTES, Note};
+use knee_core::validity::note::NOTES;
 use knee_core::validity::rule::{RULES, Rule};
 use knee_findings::RULES as FINDING_RULES;
+use knee_report::sweep::note::{BUSY_CPUS, BUSY_CPUS_MEANING};
 use knee_study::study::{TRIAL_RULES, TrialRule};
 
 use crate::args::ExplainArgs;
@@ -57,7 +58,7 @@ fn is_check(name: &str) -> bool {
 fn codes() -> impl Iterator<Item = &'static str> {
     let rules = RULES.iter().map(|rule| rule.code).chain(TRIAL_RULES.iter().map(|rule| rule.code));
     let findings = FINDING_RULES.iter().map(|rule| rule.code);
-    rules.chain(NOTES.iter().map(|note| note.code)).chain([proxy::CODE]).chain(findings)
+    rules.chain(NOTES.iter().map(|note| note.code)).chain([BUSY_CPUS, proxy::CODE]).chain(findings)
 }
 
 /// All codes, one per line.
@@ -74,6 +75,7 @@ fn list() -> String {
     for note in NOTES {
         in_brief(&mut text, note.code, note.meaning);
     }
+    in_brief(&mut text, BUSY_CPUS, BUSY_CPUS_MEANING);
     text.push_str("\nWarnings before a load, which do not affect the validity:\n");
     in_brief(&mut text, proxy::CODE, proxy::MEANING);
     text.push_str("\nFindings, which say what limits the service:\n");
@@ -92,7 +94,8 @@ fn in_brief(text: &mut String, code: &str, meaning: &str) {
 fn one(code: &str) -> Option<String> {
     let rule = RULES.iter().find(|rule| rule.code == code).map(of_rule);
     let trial = || TRIAL_RULES.iter().find(|rule| rule.code == code).map(of_trial);
-    let note = || NOTES.iter().find(|note| note.code == code).map(of_note);
+    let note = || NOTES.iter().find(|note| note.code == code).map(|note| of_note(note.code, note.meaning));
+    let note = || note().or_else(|| (code == BUSY_CPUS).then(|| of_note(BUSY_CPUS, BUSY_CPUS_MEANING)));
     let finding = || FINDING_RULES.iter().find(|rule| rule.code == code).map(of_finding);
     let warning = rule.or_else(trial).or_else(note).or_else(|| (code == proxy::CODE).then(of_proxy));
     warning.or_else(finding)
@@ -117,9 +120,9 @@ fn of_trial(rule: &TrialRule) -> String {
     text
 }
 
-fn of_note(note: &Note) -> String {
-    let mut text = format!("{} (a note: it does not affect the validity)\n\n", note.code);
-    paragraph(&mut text, "", note.meaning);
+fn of_note(code: &str, meaning: &str) -> String {
+    let mut text = format!("{code} (a note: it does not affect the validity)\n\n");
+    paragraph(&mut text, "", meaning);
     text
 }
 

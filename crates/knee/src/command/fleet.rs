@@ -190,7 +190,7 @@ fn take_over(args: &FleetArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
             None
         }
     };
-    let place = Place { record, progress: Progress::Lines, unit: None };
+    let place = Place { record, progress: Progress::Lines, unit: None, keeps_copies: true };
     let Done { run, path, .. } = resume(&choice, saved, place, &control, narrate)?;
     let surroundings = Surroundings::read();
     let color = surroundings.stdout_terminal && !surroundings.no_color;

@@ -204,7 +204,12 @@ fn take_of_fleet(
     };
     let name = name(load);
     let about = About { title: load.title.clone(), started, name };
-    let place = Place { record, progress: load.output.progress, unit: load.output.time_unit };
+    let place = Place {
+        record,
+        progress: load.output.progress,
+        unit: load.output.time_unit,
+        keeps_copies: matches!(kind, Kind::Run),
+    };
     let bytes = UrlJob::of(load).map(|job| Work::Url(Box::new(job))).and_then(Work::to_bytes);
     let mut bytes = Some(bytes.map_err(refused)?);
     let made = fleet::run::Load {

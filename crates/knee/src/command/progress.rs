@@ -125,8 +125,8 @@ fn spent(spans: &Spans) -> Option<String> {
     let overhead = number::percent(spans.overhead()?);
     let (load, starts, around) = (span(spans.load), span(spans.starts), span(spans.around));
     Some(format!(
-        "time: {load} under load; without load {overhead}: {starts} to reset and start services, {around} for virtual \
-         users and open requests"
+        "time: {load} under load; without load {overhead}: {starts} to reset and start services, {around} to start \
+         virtual users and to wait for open requests"
     ))
 }
 

@@ -17,8 +17,10 @@ use crate::args::{
 use crate::command::failed::{load_failed, refused};
 use crate::command::load;
 use crate::command::run::whole;
+use crate::fleet::job::UrlJob;
 use crate::problem::{Problem, on_one_line};
 use crate::settings::compare::{self as settings, Side};
+use crate::settings::fleet::Remote;
 use crate::settings::output::Progress;
 use crate::settings::{self as resolved, Load, Surroundings, observe, target};
 
@@ -29,6 +31,8 @@ pub struct Sides {
     way: Way,
     /// What is watched beside each trial.
     observe: ObserveFlags,
+    /// The machines that load the sides; `None` if this one does.
+    remote: Option<Remote>,
 }
 
 /// What is sent.
@@ -66,7 +70,13 @@ impl Sides {
         };
         let observe = args.observe.clone();
         observe::of_trial(&observe, &[])?;
-        let sides = Self { addresses, way, observe };
+        let remote = Remote::of(&args.fleet, &args.service_host)?;
+        if remote.is_some() && args.trial.workers.is_some() {
+            let hint = "each agent has a worker for each of its CPUs";
+            return Err(Problem::new("`--workers` does not work with a fleet", hint));
+        }
+        Remote::refuse_observers(remote.as_ref(), &observe)?;
+        let sides = Self { addresses, way, observe, remote };
         sides.check()?;
         Ok(sides)
     }
@@ -80,7 +90,7 @@ impl Sides {
         let flags = Box::new(settings::load(&args.trial, &args.request, &args.connection));
         let addresses = [url.map(str::to_owned), url.map(str::to_owned)];
         let way = Way::Request { flags, path: "/".to_owned() };
-        let sides = Self { addresses, way, observe: ObserveFlags::default() };
+        let sides = Self { addresses, way, observe: ObserveFlags::default(), remote: None };
         sides.check()?;
         Ok(sides)
     }
@@ -88,12 +98,13 @@ impl Sides {
     fn check(&self) -> Result<(), Problem> {
         let Way::Request { path, .. } = &self.way else { return Ok(()) };
         for address in &self.addresses {
-            match address {
-                Some(url) => {
-                    let load = self.resolve(url, ANY)?;
-                    target::probe(&load.targets, &load.http)?;
-                }
-                None => drop(self.resolve(&format!("http://127.0.0.1:1{path}"), ANY)?),
+            let started = format!("http://127.0.0.1:1{path}");
+            let load = self.resolve(address.as_deref().unwrap_or(&started), ANY)?;
+            // The agents of a fleet can reach what this machine cannot.
+            match (&self.remote, address) {
+                (Some(_), _) => drop(UrlJob::of(&load)?),
+                (None, Some(_)) => target::probe(&load.targets, &load.http)?,
+                (None, None) => {}
             }
         }
         Ok(())
@@ -131,6 +142,7 @@ impl Sides {
             &Surroundings::read(),
         )?;
         load.output.progress = Progress::None;
+        load.fleet = self.remote.as_ref().map(|remote| remote.choice.clone());
         Ok(load)
     }
 }
@@ -148,7 +160,10 @@ impl LoadSource for Sides {
         times: Times,
         control: &Control,
     ) -> Result<Loaded, Error> {
-        let url = subject.url;
+        let started = !self.addresses.iter().flatten().any(|address| address == subject.url);
+        let seen = self.remote.as_ref().filter(|_| started).map(|remote| remote.seen(subject.url));
+        let seen = seen.transpose().map_err(refused).map_err(load_failed)?;
+        let url = seen.as_deref().unwrap_or(subject.url);
         let observe =
             observe::of_trial(&self.observe, subject.started).map_err(refused).map_err(load_failed)?;
         let loaded = match &self.way {
@@ -159,10 +174,11 @@ impl LoadSource for Sides {
                     root: flags.root.clone(),
                     ..RunScriptFlags::default()
                 };
-                whole::against(&path.display().to_string(), url, (flags, observe), times, control)
+                let script = path.display().to_string();
+                let choice = self.remote.as_ref().map(|remote| &remote.choice);
+                whole::against(&script, url, (flags, observe, choice), times, control)
             }
             Way::Request { path, .. } => {
-                let started = !self.addresses.iter().flatten().any(|address| address == url);
                 let whole = if started { format!("{url}{path}") } else { url.to_owned() };
                 self.resolve(&whole, times)
                     .and_then(|load| load::way(&load).map(|way| (load, way)))

@@ -19,6 +19,7 @@ use crate::args::StudyArgs;
 use crate::exit::Exit;
 use crate::other_load::Presence;
 use crate::problem::{Problem, on_one_line, reason};
+use crate::settings::fleet::Remote;
 use crate::settings::{Surroundings, observe};
 use crate::signals;
 
@@ -50,6 +51,13 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let exists = |path: &str| folder.join(path).is_file();
     let definition =
         Definition::read(&text, &file, &exists).map_err(|problems| refused(problem_of(&problems)))?;
+    // Who writes a report needs no key.
+    let remote = if args.extent.report_only {
+        None
+    } else {
+        Remote::of(&args.fleet, &args.service_host).map_err(refused)?
+    };
+    Remote::refuse_observers(remote.as_ref(), &args.observe).map_err(refused)?;
     if let Some(variant) = &args.extent.up {
         return up::up(&definition, &folder, variant.as_deref(), narrate);
     }
@@ -73,7 +81,7 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let control = Control::new();
     let measures = lock.is_some() && !study.is_over();
     if measures {
-        measure(&mut study, &mut sessions, &folder, &control, args, narrate)?;
+        measure(&mut study, &mut sessions, &folder, &control, (args, remote), narrate)?;
     }
     let packed = driver::pack(&study, &sessions, &folder, lock.as_ref());
     let conclusion = study.conclude();
@@ -117,7 +125,7 @@ fn measure(
     sessions: &mut Vec<Session>,
     folder: &Path,
     control: &Control,
-    args: &StudyArgs,
+    (args, remote): (&StudyArgs, Option<Remote>),
     narrate: fn(&str),
 ) -> Result<(), Failed> {
     let _signals =
@@ -125,7 +133,7 @@ fn measure(
     let interrupted = "interrupted: the result covers the trials so far; --resume continues";
     let mut progress = Progress::new(narrate, args.output.quiet, interrupted);
     let source = |folder: &Path| {
-        Box::new(Declared { folder: folder.to_owned(), observe: args.observe.clone() }) as Box<_>
+        Box::new(Declared { folder: folder.to_owned(), observe: args.observe.clone(), remote }) as Box<_>
     };
     let mut observe = |event: knee_driver::Event<'_>| progress.report(&event);
     let presence = Presence::of_series(control, narrate);
@@ -187,6 +195,7 @@ fn options_of(args: &StudyArgs) -> Options {
         aa: extent.aa.clone(),
         share_cpus: extent.share_cpus,
         observed: observe::names_started(&args.observe),
+        fleet: Remote::words(&args.fleet, &args.service_host),
     }
 }
 

@@ -22,7 +22,7 @@ use knee_study::sweep::{Report, Sweep};
 use super::build;
 use super::failed::{Failed, driver_failed, failed, refused};
 use super::keep::keep;
-use crate::args::{SweepArgs, SweepFormat};
+use crate::args::{ConnectionFlags, FleetFlags, RequestFlags, SweepArgs, SweepFormat};
 use crate::exit::Exit;
 use crate::other_load::Presence;
 use crate::problem::Problem;
@@ -66,6 +66,7 @@ pub fn sweep(args: &SweepArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let script = args.target.as_deref().is_some_and(settings::is_script);
     let settings = settings::settings(args, &surroundings).map_err(refused)?;
     settings::refuse_misplaced(args, script).map_err(refused)?;
+    let settings = settings::of_fleet(settings, args).map_err(refused)?;
     process::check(&settings.pids).map_err(driver_failed)?;
     if script {
         let mut loader = script::ScriptLoader::begin(args, &settings, narrate)?;
@@ -97,6 +98,11 @@ fn conduct(
         machine: host::machine(),
         started: clock::wall(),
         co_located: loader.co_located(),
+        again: loader.again(),
+        with_options: args.request != RequestFlags::default()
+            || args.connection != ConnectionFlags::default()
+            || args.fleet != FleetFlags::default()
+            || !args.ladder.allow_hosts.is_empty(),
     };
     let here = about.co_located == Some(true) || !settings.pids.is_empty();
     let watch = here.then(|| CpuWatch::new(&settings.pids));
@@ -105,7 +111,7 @@ fn conduct(
     let mut observe = |sweep: &Sweep| {
         let Some(trial) = sweep.trials().last() else { return };
         if settings.progress {
-            narrate(&text::step_line(trial, settings.config.kind, sweep.left(), settings.time_unit));
+            narrate(&text::step_line(trial, &settings.config, sweep.left(), settings.time_unit));
         }
         if let Some(line) = advice(sweep) {
             narrate(&line);

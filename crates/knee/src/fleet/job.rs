@@ -21,7 +21,7 @@ pub use share::{idle, share};
 pub use url::UrlJob;
 
 /// The version of a job's layout.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// A job.
 #[derive(Debug, Serialize, Deserialize)]

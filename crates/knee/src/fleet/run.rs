@@ -49,6 +49,8 @@ pub struct Place {
     pub progress: Progress,
     /// The unit of its times.
     pub unit: Option<knee_report::number::Unit>,
+    /// Whether the copies of the agents' records stay although nothing was lost. Of trials, which are many, they do not.
+    pub keeps_copies: bool,
 }
 
 /// A run, and where its record is.
@@ -59,6 +61,8 @@ pub struct Done {
     pub path: Option<PathBuf>,
     /// What the scripts of its agents said of the test.
     pub said: Vec<Said>,
+    /// What agents warned of, with their names.
+    pub warnings: Vec<String>,
     /// Whether something came too late for the first merge: a listener has not seen it.
     pub merged_again: bool,
 }
@@ -150,6 +154,7 @@ fn conduct(
         job: source.job,
         listener: source.listener,
         said: Vec::new(),
+        warnings: Vec::new(),
         merging: None,
         copies: None,
         under_way,
@@ -178,7 +183,7 @@ fn conduct(
             return Err(problem_of(error));
         }
     };
-    let lost = showing.lost;
+    let (lost, keeps) = (showing.lost, showing.place.keeps_copies);
     let done = showing.finish(&copies)?;
     if lost {
         narrate(&format!(
@@ -187,6 +192,10 @@ fn conduct(
         ));
     } else {
         runtime.block_on(fleet.forget(run));
+        if !keeps {
+            // The merged record has all that is in them.
+            let _ = std::fs::remove_dir_all(&folder);
+        }
     }
     Ok(done)
 }
@@ -257,6 +266,7 @@ struct Showing<'l> {
     job: Box<dyn FnMut() -> Option<Result<Vec<u8>, String>> + 'l>,
     listener: Option<Listener>,
     said: Vec<Said>,
+    warnings: Vec<String>,
     merging: Option<(Merging, Live)>,
     copies: Option<Copies>,
     /// Whether the load has begun already.
@@ -357,7 +367,7 @@ impl Showing<'_> {
         }
         let path = self.place.record.as_ref().map(|record| record.path.clone());
         match merged {
-            Ok(run) => Ok(Done { run, path, said: self.said, merged_again }),
+            Ok(run) => Ok(Done { run, path, said: self.said, warnings: self.warnings, merged_again }),
             Err(why) => {
                 if let Some(path) = path {
                     let _ = std::fs::remove_file(path);
@@ -433,7 +443,11 @@ impl Watcher for Showing<'_> {
                 }
                 self.said.push(said);
             }
-            Notice::Warning { agent, text } => self.warn(&format!("{agent}: {text}")),
+            Notice::Warning { agent, text } => {
+                let warning = format!("{agent}: {text}");
+                self.warn(&warning);
+                self.warnings.push(warning);
+            }
         }
     }
 

@@ -13,8 +13,9 @@ use knee_study::metric::{self, Metric};
 use super::number::{span, span_above_zero, whole};
 use super::request;
 use crate::args::{
-    AmountFlags, ArrivalKind, CalibrateArgs, CommandFlags, CompareArgs, ConnectionFlags, LoadFlags,
-    RequestFlags, SweepScriptFlags, TrialFlags, VerdictFlags, WebFlags,
+    AmountFlags, ArrivalKind, CalibrateArgs, CommandFlags, CompareArgs, ConnectionFlags, FleetFlags,
+    LoadFlags, ObserveFlags, RequestFlags, ServiceHostFlag, SweepScriptFlags, TrialFlags, VerdictFlags,
+    WebFlags,
 };
 use crate::problem::Problem;
 use crate::store::Store;
@@ -294,6 +295,9 @@ pub fn refuse_misplaced(args: &CompareArgs, records: bool) -> Result<(), Problem
             || args.script.is_some()
             || args.script_flags != SweepScriptFlags::default()
             || args.web != WebFlags::default()
+            || args.observe != ObserveFlags::default()
+            || args.fleet != FleetFlags::default()
+            || args.service_host != ServiceHostFlag::default()
             || requests;
         return refuse_if(
             loads,

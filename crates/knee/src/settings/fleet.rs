@@ -3,6 +3,7 @@
 //! Reads keys and the file of an agent. Does not connect.
 
 use std::fmt;
+use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,10 +15,11 @@ use knee_fleet::nats::Link;
 use knee_fleet::policy::{Policy, TargetRule};
 use knee_fleet::signature::{Signer, check_public};
 use serde::Deserialize;
+use url::{Host, Url};
 
 use super::number::whole;
-use crate::args::{AgentArgs, FleetFlags, FleetKeys};
-use crate::problem::{Problem, reason};
+use crate::args::{AgentArgs, FleetFlags, FleetKeys, ObserveFlags, ServiceHostFlag};
+use crate::problem::{Problem, on_one_line, reason};
 use crate::store;
 
 /// Most agents of a run: as many as a load has parts.
@@ -67,6 +69,75 @@ pub fn choice(flags: &FleetFlags) -> Result<Option<FleetChoice>, Problem> {
     };
     let signer = Arc::new(signer(&flags.keys)?);
     Ok(Some(FleetChoice { link: link(nats, &flags.keys), wanted, signer, mixed: flags.mixed_builds }))
+}
+
+/// The machines that load what this machine starts, and how they reach it.
+#[derive(Clone, Debug)]
+pub struct Remote {
+    /// The machines.
+    pub choice: FleetChoice,
+    host: Option<String>,
+}
+
+impl Remote {
+    /// Resolves the flags of a series of trials; `None` if this machine makes the loads.
+    ///
+    /// # Errors
+    ///
+    /// As [`choice`], and if the host is none.
+    pub fn of(flags: &FleetFlags, host: &ServiceHostFlag) -> Result<Option<Self>, Problem> {
+        let Some(choice) = choice(flags)? else { return Ok(None) };
+        let remote = Self { choice, host: host.service_host.clone() };
+        remote.seen("http://127.0.0.1:1/")?;
+        Ok(Some(remote))
+    }
+
+    /// Refuses what only the machine that makes a load can do.
+    ///
+    /// # Errors
+    ///
+    /// If agents make the loads, and something is to be watched beside them.
+    pub fn refuse_observers(remote: Option<&Self>, observe: &ObserveFlags) -> Result<(), Problem> {
+        if remote.is_none() || observe.targets.is_empty() {
+            return Ok(());
+        }
+        let hint = "run `knee find` or a load of one machine beside the fleet";
+        Err(Problem::new("`--observe` does not work with a fleet", hint))
+    }
+
+    /// The address under which the agents reach what answers here at `url`.
+    ///
+    /// # Errors
+    ///
+    /// If the host is none.
+    pub fn seen(&self, url: &str) -> Result<String, Problem> {
+        let Some(host) = &self.host else { return Ok(url.to_owned()) };
+        let wrong = || {
+            let what = format!("`{}` is not a host, for `--service-host`", on_one_line(host));
+            Problem::new(what, "give a name or an address without a port, such as 10.0.0.1")
+        };
+        let bracketed = if host.parse::<Ipv6Addr>().is_ok() { format!("[{host}]") } else { host.clone() };
+        // `set_host` would leave out what is behind a colon.
+        Host::parse(&bracketed).map_err(|_| wrong())?;
+        let mut seen = Url::parse(url).map_err(|_| wrong())?;
+        seen.set_host(Some(&bracketed)).map_err(|_| wrong())?;
+        // A URL without a path has one after it was parsed.
+        let text = seen.to_string();
+        Ok(if url.ends_with('/') { text } else { text.trim_end_matches('/').to_owned() })
+    }
+
+    /// The flags that choose the machines, for a command that repeats the trials: without addresses and secrets.
+    pub fn words(flags: &FleetFlags, host: &ServiceHostFlag) -> Vec<String> {
+        if flags.nats.is_none() {
+            return Vec::new();
+        }
+        let mut words = vec!["--nats".to_owned(), "NATS".to_owned()];
+        for (flag, value) in [("--agents", &flags.agents), ("--fleet", &flags.fleet)] {
+            words.extend(value.iter().flat_map(|value| [flag.to_owned(), value.clone()]));
+        }
+        words.extend(host.service_host.iter().flat_map(|_| ["--service-host".to_owned(), "HOST".to_owned()]));
+        words
+    }
 }
 
 /// How a controller reaches NATS.
@@ -244,6 +315,31 @@ mod tests {
         let mut args = AgentArgs::default();
         (args.config, args.id) = (config, Some("load-01".to_owned()));
         agent(&args)
+    }
+
+    #[test]
+    fn agents_get_the_address_that_they_can_reach() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("fleet.key");
+        signer_or_new(&FleetKeys { fleet_key: Some(file.clone()), ..FleetKeys::default() }).unwrap();
+        let remote = |host: &str| {
+            let flags = FleetFlags {
+                nats: Some("nats://127.0.0.1".to_owned()),
+                agents: Some("2".to_owned()),
+                keys: FleetKeys { fleet_key: Some(file.clone()), ..FleetKeys::default() },
+                ..FleetFlags::default()
+            };
+            Remote::of(&flags, &ServiceHostFlag { service_host: Some(host.to_owned()) })
+        };
+        let seen = |host: &str, url: &str| remote(host).unwrap().unwrap().seen(url).unwrap();
+        assert_eq!(seen("10.0.0.1", "http://127.0.0.1:4711"), "http://10.0.0.1:4711");
+        assert_eq!(seen("load.test", "http://127.0.0.1:4711/a?b=c"), "http://load.test:4711/a?b=c");
+        assert_eq!(seen("fd00::1", "http://127.0.0.1:4711/"), "http://[fd00::1]:4711/");
+        for host in ["", "a:80", "a/b", "a b"] {
+            assert!(remote(host).is_err(), "{host}");
+        }
+        let nobody = Remote::of(&FleetFlags::default(), &ServiceHostFlag::default());
+        assert!(nobody.unwrap().is_none());
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use knee_core::plan::{Endpoint, Executor, Plan, Scenario, Stop};
 use knee_core::schedule::{Arrivals, Curve};
 use knee_core::unit::Nanos;
+use knee_fleet::controller::Wanted;
 use knee_report::number::Unit;
 use knee_study::sweep::cost::{Assumptions, PerTime};
 use knee_study::sweep::search::{FACTOR, FIRST};
@@ -155,6 +156,7 @@ fn config(flags: &LadderFlags, rules: &RuleFlags, script: bool) -> Result<Config
         errors_max: rules.errors.as_deref().map_or(Ok(0.001), |text| share("--errors", text))?,
         precision: rules.precision.as_deref().map_or(Ok(0.05), |text| share("--precision", text))?.max(0.005),
         in_flight_max: in_flight as u32,
+        connections_min: 1,
         resets: reset(flags.reset.as_deref())?,
         seconds_max: flags
             .max_time
@@ -394,6 +396,44 @@ pub fn step_plan(base: &Plan, config: &Config, step: &Step) -> Plan {
     }
 }
 
+/// The settings of a sweep that a fleet makes: each agent gets one connection or user at least.
+///
+/// # Errors
+///
+/// If the number of agents is unknown and matters, or a level is too small for it.
+pub fn of_fleet(settings: SweepSettings, args: &SweepArgs) -> Result<SweepSettings, Problem> {
+    let Some(choice) = fleet::choice(&args.fleet)? else { return Ok(settings) };
+    if args.ladder.workers.is_some() {
+        let hint = "each agent has a worker for each of its CPUs";
+        return Err(Problem::new("`--workers` does not work with a fleet", hint));
+    }
+    let config = &settings.config;
+    let closed = config.kind == LoadKind::Connections || config.ladder == Ladder::Auto;
+    let agents = match choice.wanted {
+        Wanted::Count { count, .. } => count,
+        _ if closed => {
+            let hint = "say how many agents with `--agents`, or choose rates with `--from` or `--rates`";
+            return Err(Problem::new(
+                "a sweep by a whole fleet does not know with how many connections it begins",
+                hint,
+            ));
+        }
+        Wanted::Fleet(_) => 1,
+    };
+    let least = match &config.ladder {
+        Ladder::List(levels) if config.kind == LoadKind::Connections => {
+            levels.first().copied().unwrap_or(1.0)
+        }
+        _ => f64::from(config.in_flight_max),
+    };
+    if least < f64::from(agents) {
+        let what = format!("{least} connections are too few for {agents} agents");
+        return Err(Problem::new(what, "take fewer agents, or more with `--connections` or `--in-flight`"));
+    }
+    let config = Config { connections_min: agents, ..settings.config };
+    Ok(SweepSettings { config, ..settings })
+}
+
 /// Refuses flags that do not apply to this kind of target.
 ///
 /// # Errors
@@ -410,7 +450,6 @@ pub fn refuse_misplaced(args: &SweepArgs, script: bool) -> Result<(), Problem> {
         (body_lines.is_some(), "--body-lines"),
         (!form.is_empty(), "--form"),
         (urls_from_file.is_some(), "--urls-from-file"),
-        (args.fleet.nats.is_some(), "--nats"),
     ];
     let of_script = [
         (!args.script.env.is_empty(), "--env"),

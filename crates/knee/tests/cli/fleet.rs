@@ -13,6 +13,7 @@ use crate::server::Server;
 use world::{Fleet, Nats, codes, json, planned};
 
 mod scripts;
+mod series;
 mod world;
 
 #[test]

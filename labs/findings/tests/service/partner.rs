@@ -54,13 +54,25 @@ async fn all_requests_pause_again_and_again_only_with_the_defect() {
     let stores = Stores::seeded().await;
     for (defect, pauses) in [("none", false), ("timed-pause", true)] {
         let service = Service::with(&stores, defect).await;
-        let (begin, mut slow) = (Instant::now(), 0);
-        while begin.elapsed() < Duration::from_millis(6500) {
-            let start = Instant::now();
-            assert_eq!(service.get("/notes/7").await.status, 200);
-            slow += usize::from(start.elapsed() >= Duration::from_millis(100));
+        // A busy machine makes requests slow too, now and then; the defect does it every time.
+        let mut slow = usize::MAX;
+        for _ in 0..4 {
+            slow = slow.min(slow_requests(&service).await);
+            if slow < 3 {
+                break;
+            }
         }
-        // Three pauses begin in this time. A busy machine makes a request slow, but not at this pace.
         assert_eq!(slow >= 3, pauses, "{defect}: {slow} slow requests");
     }
+}
+
+/// How many requests are slow, of those sent one after another while three pauses begin.
+async fn slow_requests(service: &Service<'_>) -> usize {
+    let (begin, mut slow) = (Instant::now(), 0);
+    while begin.elapsed() < Duration::from_millis(6500) {
+        let start = Instant::now();
+        assert_eq!(service.get("/notes/7").await.status, 200);
+        slow += usize::from(start.elapsed() >= Duration::from_millis(100));
+    }
+    slow
 }

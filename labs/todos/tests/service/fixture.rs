@@ -6,8 +6,12 @@ use std::process::{ChildStdout, Command};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use testbed::{Cluster, Listening, Running};
+use todos::grpc::message::todos_client::TodosClient;
+use tonic::transport::{Channel, Endpoint};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_todos");
+/// Opens the second door.
+pub const GRPC: [&str; 2] = ["--grpc-listen", "127.0.0.1:0"];
 /// For tests that make statements wait.
 pub const LONG_TIMEOUT: [&str; 2] = ["--store-timeout-ms", "60000"];
 
@@ -81,6 +85,15 @@ impl Service {
         replica.ready().await;
         let url = replica.url();
         Self::open(cluster, &[&["--replica", &url, "--replica-reads", "on"], flags].concat()).await
+    }
+
+    /// A client of the second door, on a connection of its own.
+    pub async fn calls(&self) -> TodosClient<Channel> {
+        let address = self.get("/grpc").await;
+        assert_eq!(address.status, 200, "{address:?}");
+        TodosClient::new(
+            Endpoint::from_shared(format!("http://{}", address.body)).unwrap().connect().await.unwrap(),
+        )
     }
 
     /// Builds a request.

@@ -7,7 +7,9 @@
 
 mod api;
 mod bad_input;
+mod changes;
 mod cluster;
+mod doors;
 mod durability;
 mod fixture;
 mod frozen;

@@ -4,9 +4,19 @@ use super::super::{Diagnostics, Validity};
 use super::bent::Bent;
 use super::rated::Rated;
 
+/// A generator whose busiest thread used less of its CPU at most was late because of others.
+const OWN_WORK: f64 = 0.5;
+
 /// What was found.
 pub(super) struct Evidence {
     bent: Bent,
+    /// Whether knee itself had time to spare.
+    idle: bool,
+}
+
+/// Whether the rule warns of these figures.
+pub(in super::super) fn warns(diagnostics: &Diagnostics) -> bool {
+    Evidence::find(diagnostics).is_some()
 }
 
 impl Rated for Evidence {
@@ -16,13 +26,14 @@ impl Rated for Evidence {
     const INVALID: &'static str = "over 25 % at p50 or at p90, and over 1 ms";
     const SOURCE: &'static str = "Response time contains the lag, so the limits are shares of the response time. A lag below 1 ms does not count, because even an idle machine can wake a thread up to 1 ms late.";
     const CAUSE: &'static str = "When requests were scheduled, the load generator had too little CPU, or it was paused. Response times contain the delay. Service times do not.";
-    const REMEDY: &'static str = "Give knee more CPU, use more workers, or lower the arrival rate. Service times do not contain the lag.";
+    const REMEDY: &'static str = "If a thread of knee used most of a CPU, give knee more CPU, use more workers, or lower the arrival rate. If not, other programs or the host of a virtual machine kept knee from its CPU: stop them, or use another machine. Service times do not contain the lag.";
     const HINT: &'static str = "give knee more CPU, or lower the arrival rate";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
         let slack = diagnostics.generator.timer_slack;
         let bent = Bent::find(diagnostics.generator.lag?, diagnostics.requests.response?, slack)?;
-        Some(Self { bent })
+        let idle = diagnostics.generator.worker_cpu_max.is_some_and(|cpu| cpu < OWN_WORK);
+        Some(Self { bent, idle })
     }
 
     fn validity(&self) -> Option<Validity> {
@@ -31,6 +42,10 @@ impl Rated for Evidence {
 
     fn message(&self) -> String {
         format!("generator lag {}", self.bent)
+    }
+
+    fn hint(&self) -> &'static str {
+        if self.idle { "stop other programs on this machine, or use another one" } else { Self::HINT }
     }
 }
 
@@ -79,6 +94,20 @@ mod tests {
         };
         assert_eq!(late(0), INVALID);
         assert_eq!(late(2), None);
+    }
+
+    #[test]
+    fn a_generator_with_cpu_to_spare_is_not_asked_to_lower_its_rate() {
+        let hint = |cpu| {
+            let mut d = crate::validity::rule::testing::healthy();
+            d.generator.lag = Some(micros([10, 30, 12_000, 90_000]));
+            d.generator.worker_cpu_max = cpu;
+            let rule = super::super::RULES.iter().find(|rule| rule.code == "lag").unwrap();
+            rule.check(&d).unwrap().hint
+        };
+        assert!(hint(Some(0.9)).contains("lower the arrival rate"));
+        assert!(hint(None).contains("lower the arrival rate"));
+        assert!(!hint(Some(0.1)).contains("rate"));
     }
 
     #[test]

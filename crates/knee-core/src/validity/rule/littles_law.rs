@@ -19,7 +19,7 @@ impl Rated for Evidence {
     const SUSPECT: &'static str = "2 %, plus the share of requests at the start and end of this part";
     const INVALID: &'static str = "";
     const SOURCE: &'static str = "Little's law (1961) holds for all distributions. The 2 % allow for workers that do not end their intervals at exactly the same time.";
-    const CAUSE: &'static str = "The load was not steady: the number of requests in flight grew during the run, or the server stalled at the end. The means then depend on the end time of the run.";
+    const CAUSE: &'static str = "The load was not steady: the number of requests in flight grew during the run, or the server stalled at the end. The means then depend on the end time of the run. In a steady run of a fast service, a generator that notices responses late can be the cause.";
     const REMEDY: &'static str = "Look at the figures of each interval. Then use a warm-up, lower the arrival rate, or let the run last longer.";
     const HINT: &'static str = "use a warm-up, or let the run last longer";
 

@@ -31,6 +31,11 @@ pub(super) trait Rated: Sized {
 
     /// The message, with its figure; at most 12 words, no full stop.
     fn message(&self) -> String;
+
+    /// What to do first, by the evidence.
+    fn hint(&self) -> &'static str {
+        Self::HINT
+    }
 }
 
 /// The validity by a figure with two limits; both limits are exclusive.

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use knee_core::unit::Nanos;
+use serde::{Deserialize, Serialize};
 
 /// A scenario, complete and valid.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +27,7 @@ pub struct ScenarioSpec {
 }
 
 /// The executor: when iterations start, and how many.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ExecutorSpec {
     /// A number of iterations that all VUs share: each free VU takes the next.
     SharedIterations {
@@ -100,7 +101,7 @@ pub enum ExecutorSpec {
 }
 
 /// A stage, valid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageSpec {
     /// Duration; zero is a jump.
     pub duration: Nanos,

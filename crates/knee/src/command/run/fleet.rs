@@ -3,6 +3,7 @@
 //! What the agents count is merged here while it arrives, and thresholds judge the whole. Does not print the result.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +11,8 @@ use std::thread;
 
 use knee_core::clock::{self, MonotonicClock};
 use knee_core::metric::Metrics;
-use knee_core::plan::Scenario;
+use knee_core::plan::{Plan, Scenario};
+use knee_core::record::Run;
 use knee_core::record::merge::Watched;
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
@@ -20,6 +22,7 @@ use knee_fleet::wire::{Said, Stopped};
 use knee_js::workload::Stop;
 use knee_k6::observe::view::View;
 use knee_k6::options::Layer;
+use knee_k6::options::scenario::ExecutorSpec;
 use serde_json::Value;
 
 use super::course::{Course, stopped};
@@ -30,9 +33,19 @@ use crate::fleet::job::{ScriptFlags, ScriptJob, Work};
 use crate::fleet::run::{self as fleet, About, Done, Place};
 use crate::problem::{Problem, on_one_line};
 use crate::settings::fleet::FleetChoice;
+use crate::settings::output::Progress;
 use crate::settings::script::Mode;
 use crate::signals;
 use crate::store::{self, Kind, Store};
+
+/// A trial or step that a fleet made.
+pub(super) struct Trial {
+    pub run: Run,
+    /// Its record, if it is saved.
+    pub record: Option<PathBuf>,
+    /// Iterations that all agents began.
+    pub iterations: u64,
+}
 
 /// Between two judgements of the thresholds, on the clock of the load.
 const JUDGED_EVERY: Nanos = Nanos::from_secs(2);
@@ -102,8 +115,41 @@ impl Job<'_> {
         }
     }
 
+    /// Has the agents make the load of a trial or of a step of a sweep; `setup` has run. `step` is its scenario, if it is not
+    /// one of the script's own.
+    pub(super) fn trial_of_fleet(
+        &self,
+        choice: &FleetChoice,
+        (plan, step): (Plan, Option<ExecutorSpec>),
+        data: Option<&str>,
+        control: &Control,
+    ) -> Result<Trial, Failed> {
+        self.fits_a_fleet().map_err(refused)?;
+        let started = clock::wall();
+        let store = Store::of_process().map(|store| store.of_kind(Kind::Trial));
+        let record = store::open_record(None, store.as_ref(), started, "script").map_err(refused)?.ok();
+        let about = About { title: shown_script(&self.args.script), started, name: "script".to_owned() };
+        let place = Place { record, progress: Progress::None, unit: None, keeps_copies: false };
+        let lasts = plan.duration().map(|lasts| lasts.saturating_add(plan.grace));
+        let mut job = Some(self.job_of_fleet(data, plan, step).to_bytes().map_err(refused)?);
+        let job = Box::new(move || job.take().map(Ok));
+        let load = fleet::Load { lasts, job, listener: None };
+        let Done { run, path, said, warnings, .. } =
+            fleet::take(load, choice, &about, place, control, |_| {})?;
+        if let Some(warning) = warnings.first() {
+            // What an agent held back or did not write would be taken for the service's doing.
+            let hint = "raise `max_rate` in the agent's file, or load less; `log` in its folder says more";
+            return Err(failed(Problem::new(on_one_line(warning), hint)));
+        }
+        let iterations = said.iter().map(|said| said.iterations).sum();
+        match self.said(said) {
+            Some(fault) => Err(fault),
+            None => Ok(Trial { run, record: path, iterations }),
+        }
+    }
+
     /// What only this machine can do.
-    fn fits_a_fleet(&self) -> Result<(), Problem> {
+    pub(super) fn fits_a_fleet(&self) -> Result<(), Problem> {
         let http = &self.options.http;
         let alone = [
             (!self.asked.outputs.is_empty(), "`--out`", "leave it out; the record has the figures"),
@@ -147,7 +193,10 @@ impl Job<'_> {
         let clock = MonotonicClock::start();
         let data = self.setup(view);
         let job = match &data {
-            Ok(data) => self.job_of_fleet(data.as_deref()).to_bytes().map_err(|problem| problem.to_string()),
+            Ok(data) => {
+                let job = self.job_of_fleet(data.as_deref(), self.whole(self.plan()), None);
+                job.to_bytes().map_err(|problem| problem.to_string())
+            }
             Err((problem, _)) => Err(problem.what.clone()),
         };
         let metrics = self.total.take_news().metrics();
@@ -176,9 +225,9 @@ impl Job<'_> {
                 None
             }
         };
-        let plan = self.plan_of_fleet();
+        let plan = self.whole(self.plan());
         let about = About { title: shown_script(&self.args.script), started, name: name.to_owned() };
-        let place = Place { record, progress: self.progress(), unit: None };
+        let place = Place { record, progress: self.progress(), unit: None, keeps_copies: true };
         let aborted = Arc::new(AtomicBool::new(false));
         let mut ask = Some(ask);
         let load = fleet::Load {
@@ -220,13 +269,13 @@ impl Job<'_> {
         })
     }
 
-    /// The plan of the whole load.
-    fn plan_of_fleet(&self) -> knee_core::plan::Plan {
+    /// A plan with the scenarios of the whole load.
+    pub(super) fn whole(&self, plan: Plan) -> Plan {
         let scenarios: Vec<Scenario> = self.options.scenarios.iter().map(Into::into).collect();
-        knee_core::plan::Plan { scenarios, ..self.plan() }
+        Plan { scenarios, ..plan }
     }
 
-    fn job_of_fleet(&self, data: Option<&str>) -> Work {
+    fn job_of_fleet(&self, data: Option<&str>, plan: Plan, step: Option<ExecutorSpec>) -> Work {
         let program = &self.session.program;
         let bundle = program.bundle();
         let typed: Vec<&str> = self.asked.environment.iter().map(|(name, _)| name.as_str()).collect();
@@ -251,7 +300,8 @@ impl Job<'_> {
             full: self.asked.summary.mode == Mode::Full,
             thresholds: self.asked.thresholds,
             data: data.map(str::to_owned),
-            plan: self.plan_of_fleet(),
+            plan,
+            step,
             bundle,
         }))
     }

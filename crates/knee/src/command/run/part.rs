@@ -6,8 +6,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use knee_core::plan::Scenario;
+use knee_core::plan::{Plan, Scenario};
 use knee_core::record::{AgentOf, Ending};
+use knee_core::share::Share;
 use knee_engine::control::Control;
 use knee_engine::http::host_rules::{IpNetwork, NamePattern, Target, TargetPlace};
 use knee_engine::run::HttpConfig;
@@ -15,13 +16,14 @@ use knee_fleet::policy::{METADATA, Place, TargetRule};
 use knee_fleet::wire::{Part, Said, Stopped};
 use knee_js::workload::Stop;
 use knee_k6::http::pace::Pace;
-use knee_k6::options::Layer;
+use knee_k6::options::{Layer, Options};
 use serde_json::Value;
 
 use super::course::{Keep, Taken};
 use super::job::Job;
 use super::log::Lines;
 use super::source::{load_bundle, options};
+use super::steps::scenario;
 use crate::command::failed::{Failed, failed, refused};
 use crate::fleet::job::{ScriptJob, idle, share};
 use crate::problem::Problem;
@@ -55,11 +57,10 @@ pub fn make(job: &ScriptJob, own: Own, control: &Control) -> Result<(Option<Stri
     let asked = asked_for(job, &args, &own)?;
     let lines = Lines::open(&asked.log, crate::stderr::say).map_err(refused)?;
     let session = load_bundle(&args, &asked, &lines, job.bundle.clone())?;
-    let options = options(&asked, &session)?;
-    let whole: Vec<Scenario> = options.scenarios.iter().map(Into::into).collect();
-    if whole != job.plan.scenarios {
-        let hint = "options must not depend on the machine, on the time or on chance";
-        return Err(refused(Problem::new("the script has other options on this machine", hint)));
+    let mut options = options(&asked, &session)?;
+    match &job.step {
+        Some(executor) => options.scenarios = vec![scenario(executor.clone())],
+        None => refuse_other(&options, job).map_err(refused)?,
     }
     let script = Job::new(&args, &asked, &session, &options, terminal, &lines)?;
     let share = share(&own.part).map_err(refused)?;
@@ -72,7 +73,7 @@ pub fn make(job: &ScriptJob, own: Own, control: &Control) -> Result<(Option<Stri
     let mut script = Job { way: within(&script.way, &own.targets)?, ..script };
     script.http.pace = Some(pace.clone());
     let view = script.view(None);
-    let plan = script.plan();
+    let plan = part_of(job, script.plan(), &share);
     if !plan.scenarios.iter().any(Scenario::has_work) {
         return Err(refused(idle(&share)));
     }
@@ -89,8 +90,33 @@ pub fn make(job: &ScriptJob, own: Own, control: &Control) -> Result<(Option<Stri
         format!("requests of the script waited for the agent's `max_rate` of {rate} per second")
     });
     let warning = record.problem("").map(|problem| problem.what).or(held_up);
-    let said = Said { stopped: load.why_stopped().map(words_of), failed: script.tally.has_failed() };
+    let said = Said {
+        stopped: load.why_stopped().map(words_of),
+        failed: script.tally.has_failed(),
+        iterations: script.tally.completed() + script.tally.interrupted(),
+    };
     Ok((warning, said))
+}
+
+/// Refuses a script whose options are others here than on the controller.
+fn refuse_other(options: &Options, job: &ScriptJob) -> Result<(), Problem> {
+    let whole: Vec<Scenario> = options.scenarios.iter().map(Into::into).collect();
+    if whole == job.plan.scenarios {
+        return Ok(());
+    }
+    let hint = "options must not depend on the machine, on the time or on chance";
+    Err(Problem::new("the script has other options on this machine", hint))
+}
+
+/// This machine's part of the plan: its own workers, and the times of the whole. A step of a sweep has exactly the
+/// arrivals that the controller planned.
+fn part_of(job: &ScriptJob, own: Plan, share: &Share) -> Plan {
+    let Plan { warm_up, grace, interval, .. } = job.plan;
+    let scenarios = match &job.step {
+        Some(_) => job.plan.scenarios.iter().map(|scenario| scenario.clone().shared(share)).collect(),
+        None => own.scenarios,
+    };
+    Plan { scenarios, warm_up, grace, interval, ..own }
 }
 
 fn words_of(stop: Stop) -> Stopped {

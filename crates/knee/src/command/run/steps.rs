@@ -16,6 +16,7 @@ use knee_k6::options::Options;
 use knee_k6::options::scenario::{ExecutorSpec, ScenarioSpec};
 
 use super::course::stopped;
+use super::fleet::Trial;
 use super::job::Job;
 use super::log::Lines;
 use super::source::{load, options};
@@ -23,6 +24,7 @@ use crate::args::RunArgs;
 use crate::command::failed::{Failed, refused};
 use crate::problem::{Problem, on_one_line};
 use crate::settings::Surroundings as Terminal;
+use crate::settings::fleet::{self as fleets, FleetChoice};
 use crate::settings::output::Progress;
 use crate::settings::script::{Asked, asked};
 
@@ -36,6 +38,8 @@ pub struct Steps {
     lines: Arc<Lines>,
     /// JSON of what `setup` returned.
     data: Option<Arc<str>>,
+    /// The machines that make the load; `None` if this one does.
+    fleet: Option<FleetChoice>,
 }
 
 /// A step of a script.
@@ -68,8 +72,12 @@ impl Steps {
         let options = options(&asked, &session)?;
         let warnings = options.warnings.iter();
         warnings.for_each(|warning| narrate(&format!("warning: {}", on_one_line(warning))));
-        let mut steps = Self { args, asked, session, options, terminal, lines, data: None };
+        let fleet = fleets::choice(&args.fleet).map_err(refused)?;
+        let mut steps = Self { args, asked, session, options, terminal, lines, data: None, fleet };
         let job = steps.job()?;
+        if steps.fleet.is_some() {
+            job.fits_a_fleet().map_err(refused)?;
+        }
         let data = job.setup(&job.view(None))?;
         drop(job);
         steps.data = data;
@@ -88,18 +96,16 @@ impl Steps {
         shape: impl FnOnce(Plan) -> Plan,
         control: &Control,
     ) -> Result<ScriptStep, Failed> {
-        self.options.scenarios = vec![ScenarioSpec {
-            name: "default".to_owned(),
-            start_time: Nanos::ZERO,
-            graceful_stop: crate::settings::sweep::GRACE,
-            exec: "default".to_owned(),
-            env: std::collections::BTreeMap::new(),
-            tags: std::collections::BTreeMap::new(),
-            executor,
-        }];
+        self.options.scenarios = vec![scenario(executor.clone())];
         let job = self.job()?;
         let mut plan = job.plan();
         plan.scenarios.iter_mut().for_each(waits);
+        if let Some(choice) = &self.fleet {
+            let step = (shape(plan), Some(executor));
+            let Trial { run, record, iterations } =
+                job.trial_of_fleet(choice, step, self.data.as_deref(), control)?;
+            return Ok(ScriptStep { run, record, iterations });
+        }
         let load = Arc::new(job.load(self.data.clone(), control, &job.view(None)));
         let (run, record) = job.take(shape(plan), Progress::None, &load, control, |_| {})?;
         if let Some(why) = load.why_stopped() {
@@ -121,6 +127,19 @@ impl Steps {
 
     fn job(&self) -> Result<Job<'_>, Failed> {
         Job::new(&self.args, &self.asked, &self.session, &self.options, self.terminal.clone(), &self.lines)
+    }
+}
+
+/// The scenario of a step, as the script sees it.
+pub(super) fn scenario(executor: ExecutorSpec) -> ScenarioSpec {
+    ScenarioSpec {
+        name: "default".to_owned(),
+        start_time: Nanos::ZERO,
+        graceful_stop: crate::settings::sweep::GRACE,
+        exec: "default".to_owned(),
+        env: std::collections::BTreeMap::new(),
+        tags: std::collections::BTreeMap::new(),
+        executor,
     }
 }
 

@@ -16,6 +16,7 @@ use knee_observe::Target;
 use url::Url;
 
 use super::course::stopped;
+use super::fleet::Trial;
 use super::job::Job;
 use super::log::Lines;
 use super::source::{load, options};
@@ -23,11 +24,12 @@ use crate::args::{RunArgs, RunReportFlags, RunScriptFlags};
 use crate::command::failed::{Failed, refused};
 use crate::problem::on_one_line;
 use crate::settings::Surroundings as Terminal;
+use crate::settings::fleet::FleetChoice;
 use crate::settings::output::Progress;
 use crate::settings::script::asked;
 
-/// Runs a script against `url`, which it finds as `__ENV.BASE_URL`; `flags` are its other inputs, and `observe` is what
-/// is watched beside it.
+/// Runs a script against `url`, which it finds as `__ENV.BASE_URL`; `flags` are its other inputs, `observe` is what is
+/// watched beside it, and a fleet of choice makes its load.
 ///
 /// # Errors
 ///
@@ -35,7 +37,7 @@ use crate::settings::script::asked;
 pub fn against(
     path: &str,
     url: &str,
-    (mut flags, observe): (RunScriptFlags, Vec<Target>),
+    (mut flags, observe, choice): (RunScriptFlags, Vec<Target>, Option<&FleetChoice>),
     times: Times,
     control: &Control,
 ) -> Result<Loaded, Failed> {
@@ -44,9 +46,16 @@ pub fn against(
     args.script_flags = flags;
     args.report = RunReportFlags { quiet: true, ..RunReportFlags::default() };
     let iterations = Iterations::since(times.settle);
-    let (run, record) = measure(&args, url, observe, &iterations, (times.settle, control))?;
+    let by = By { observe, choice };
+    let (run, record) = measure(&args, url, by, &iterations, (times.settle, control))?;
     let record = record.map(|path| on_one_line(&path.display().to_string()));
     Ok(Loaded { run, record, iteration: iterations.mean() })
+}
+
+/// Who makes the load, and what is watched beside it.
+struct By<'a> {
+    observe: Vec<Target>,
+    choice: Option<&'a FleetChoice>,
 }
 
 /// Runs the script, which loads `target`. Requests due in the first `warm_up` are kept outside of the totals. Its
@@ -58,7 +67,7 @@ pub fn against(
 fn measure(
     args: &RunArgs,
     target: &str,
-    observe: Vec<Target>,
+    by: By<'_>,
     iterations: &Iterations,
     (warm_up, control): (Nanos, &Control),
 ) -> Result<(Run, Option<PathBuf>), Failed> {
@@ -66,7 +75,7 @@ fn measure(
     let env = |name: &str| std::env::var(name).ok();
     let mut asked = asked(args, &env, terminal.no_color).map_err(refused)?;
     asked.thresholds = false;
-    asked.observe = observe;
+    asked.observe = by.observe;
     let lines = Lines::open(&asked.log, narrate).map_err(refused)?;
     let session = load(args, &asked, &lines)?;
     let options = options(&asked, &session)?;
@@ -76,11 +85,18 @@ fn measure(
     let data = job.setup(&view)?;
     let mut plan = job.plan();
     plan.warm_up = warm_up;
-    let load = Arc::new(job.load(data.clone(), control, &view));
-    let taken = job.take(plan, Progress::None, &load, control, narrate)?;
-    if let Some(why) = load.why_stopped() {
-        return Err(stopped(why));
-    }
+    let taken = if let Some(choice) = by.choice {
+        let whole = (job.whole(plan), None);
+        let Trial { run, record, .. } = job.trial_of_fleet(choice, whole, data.as_deref(), control)?;
+        (run, record)
+    } else {
+        let load = Arc::new(job.load(data.clone(), control, &view));
+        let taken = job.take(plan, Progress::None, &load, control, narrate)?;
+        if let Some(why) = load.why_stopped() {
+            return Err(stopped(why));
+        }
+        taken
+    };
     job.teardown(data.as_deref(), &view)?;
     Ok(taken)
 }

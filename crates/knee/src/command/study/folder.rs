@@ -268,6 +268,7 @@ fn flags(options: &Options) -> Vec<String> {
     if options.observed {
         add("--observe", Some("started".to_owned()));
     }
+    words.extend(options.fleet.iter().cloned());
     words
 }
 

@@ -14,6 +14,7 @@ use crate::command::failed::{Failed, load_failed, refused};
 use crate::command::load;
 use crate::command::run::whole;
 use crate::problem::Problem;
+use crate::settings::fleet::{FleetChoice, Remote};
 use crate::settings::{self, Surroundings, declared, observe, target};
 
 /// Sends what the workloads of a study declare.
@@ -22,6 +23,8 @@ pub struct Declared {
     pub folder: PathBuf,
     /// What is watched beside each trial.
     pub observe: ObserveFlags,
+    /// The machines that make the loads; `None` if this one does.
+    pub remote: Option<Remote>,
 }
 
 impl LoadSource for Declared {
@@ -34,13 +37,18 @@ impl LoadSource for Declared {
     ) -> Result<Loaded, Error> {
         let observe =
             observe::of_trial(&self.observe, subject.started).map_err(refused).map_err(load_failed)?;
+        let remote = self.remote.as_ref();
+        let seen = remote.map(|remote| remote.seen(subject.url)).transpose();
+        let seen = seen.map_err(refused).map_err(load_failed)?;
+        let url = seen.as_deref().unwrap_or(subject.url);
+        let choice = remote.map(|remote| &remote.choice);
         let loaded = match &workload.load {
-            Load::Request(request) => send(request, subject.url, observe, times, control),
+            Load::Request(request) => send(request, url, (observe, choice), times, control),
             Load::Script { path, env } => {
                 let env = env.iter().map(|(name, value)| format!("{name}={value}")).collect();
                 let flags = RunScriptFlags { env, ..RunScriptFlags::default() };
                 let script = self.folder.join(path).display().to_string();
-                whole::against(&script, subject.url, (flags, observe), times, control)
+                whole::against(&script, url, (flags, observe, choice), times, control)
             }
             // A study.toml has no such load.
             Load::OfCaller => Err(refused(Problem::new(format!("`{}` sends nothing", workload.name), ""))),
@@ -61,13 +69,15 @@ fn without_folder(loaded: Loaded) -> Loaded {
 fn send(
     request: &Request,
     url: &str,
-    observe: Vec<Target>,
+    (observe, choice): (Vec<Target>, Option<&FleetChoice>),
     times: Times,
     control: &Control,
 ) -> Result<Loaded, Failed> {
     let load = declared::load(request, url, times, &Surroundings::read()).map_err(refused)?;
-    let load = settings::Load { observe, ..load };
-    target::probe(&load.targets, &load.http).map_err(refused)?;
+    let load = settings::Load { observe, fleet: choice.cloned(), ..load };
+    if choice.is_none() {
+        target::probe(&load.targets, &load.http).map_err(refused)?;
+    }
     let way = load::way(&load).map_err(refused)?;
     load::loaded(&load, &way, control)
 }

@@ -14,6 +14,11 @@ pub trait Loader: StepSource {
     /// Whether it is on this machine; `None` if that is unknown.
     fn co_located(&self) -> Option<bool>;
 
+    /// The command that loads it once, without an amount; `None` if no short one does.
+    fn again(&self) -> Option<String> {
+        None
+    }
+
     /// Cleans up after the last step.
     fn end(&mut self) -> Result<(), Failed> {
         Ok(())

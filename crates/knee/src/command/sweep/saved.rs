@@ -9,9 +9,10 @@ use knee_driver::lock::{self, Lock};
 use knee_driver::saved_steps::{Design, SavedSteps};
 use knee_study::sweep::Config;
 
-use crate::args::SweepArgs;
+use crate::args::{ServiceHostFlag, SweepArgs};
 use crate::command::failed::{Failed, driver_failed, refused};
 use crate::problem::{Problem, on_one_line};
+use crate::settings::fleet::Remote;
 use crate::store::{self, Kind, Store};
 
 /// Saved steps, and the lock that keeps another process from adding to them.
@@ -78,5 +79,9 @@ fn requests(args: &SweepArgs) -> u64 {
     let mut hasher = DefaultHasher::new();
     let SweepArgs { target, ladder, request, connection, script, modules, .. } = args;
     format!("{target:?} {ladder:?} {request:?} {connection:?} {script:?} {modules:?}").hash(&mut hasher);
+    let fleet = Remote::words(&args.fleet, &ServiceHostFlag::default());
+    if !fleet.is_empty() {
+        fleet.hash(&mut hasher);
+    }
     hasher.finish()
 }

@@ -47,6 +47,7 @@ fn run_args(args: &SweepArgs, script: &str) -> RunArgs {
     };
     run.modules = args.modules;
     run.observe = args.observe.clone();
+    run.fleet = args.fleet.clone();
     run.http = RunHttpFlags {
         max_redirects: args.request.redirects.clone(),
         user_agent: args.request.user_agent.clone(),

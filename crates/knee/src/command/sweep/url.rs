@@ -48,6 +48,14 @@ impl Loader for UrlLoader {
         self.load.title.clone()
     }
 
+    fn again(&self) -> Option<String> {
+        // A title hides credentials, and stands for several URLs.
+        let [only] = self.load.requests.as_slice() else { return None };
+        let url = only.url.as_str();
+        let url = shlex::try_quote(url).ok().filter(|_| url == self.load.title)?;
+        Some(format!("knee {url}"))
+    }
+
     fn co_located(&self) -> Option<bool> {
         let addresses = self.load.targets.iter().flat_map(|target| &target.addresses);
         let local: Vec<Option<bool>> = addresses.map(|address| host::is_local(address.ip())).collect();

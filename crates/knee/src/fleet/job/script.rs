@@ -9,6 +9,7 @@ use knee_core::plan::Plan;
 use knee_fleet::policy::Extent;
 use knee_fleet::wire::Part;
 use knee_js::program::bundle::Bundle;
+use knee_k6::options::scenario::ExecutorSpec;
 use serde::{Deserialize, Serialize};
 
 use super::share::{extent_of, idle, share};
@@ -51,8 +52,10 @@ pub struct ScriptJob {
     pub thresholds: bool,
     /// JSON of what `setup` returned.
     pub data: Option<String>,
-    /// The plan of the whole load, which the script's options must give on every machine.
+    /// The plan of the whole load. Without a step, the script's options must give its scenarios on every machine.
     pub plan: Plan,
+    /// The executor of a step of a sweep, as the script sees it: it stands for the scenarios of the script.
+    pub step: Option<ExecutorSpec>,
 }
 
 impl ScriptJob {
