@@ -55,7 +55,7 @@ pub struct About {
     pub co_located: Option<bool>,
     /// The command that loads the target once, without an amount: `knee http://127.0.0.1:8080/`. `None` if no short one does.
     pub again: Option<String>,
-    /// Whether that command also needs the options for the request that the sweep had.
+    /// Whether that command also needs options that the sweep had: of the request, the connection, the fleet or its hosts.
     pub with_options: bool,
 }
 

@@ -32,8 +32,8 @@ pub fn advice(report: &Report, co_located: Option<bool>) -> Option<String> {
     Some(format!("Failures with response times below {least} cannot be judged: {remedy}."))
 }
 
-/// The next steps; never empty. `again` is the command that loads the target once, and whether it also needs the options
-/// for the request that the sweep had.
+/// The next steps; never empty. `again` is the command that loads the target once, and whether it also needs options that
+/// the sweep had.
 pub fn steps(report: &Report, co_located: Option<bool>, again: (Option<&str>, bool)) -> Vec<String> {
     let mut next: Vec<String> = advice(report, co_located).into_iter().collect();
     let raise = if report.config.kind == LoadKind::Connections { "--connections" } else { "--to" };
