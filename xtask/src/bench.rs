@@ -42,7 +42,7 @@ pub struct Options {
     /// Measure this build in place of the release build of this tree
     #[arg(long, value_name = "PROGRAM")]
     knee: Option<PathBuf>,
-    /// Measure one of them: plain, tls, connections, requests, lag, start, stall, script (which includes crowd), crowd or agreement
+    /// Measure one of them: plain, tls, connections, requests, lag, start, stall, script (which includes outputs and crowd), outputs, crowd or agreement
     #[arg(long, value_name = "FIGURE")]
     only: Option<String>,
 }
@@ -117,6 +117,9 @@ impl Bench {
         if self.is_asked("script") {
             figures.extend(self.script()?);
         }
+        if self.is_asked("outputs") || self.options.only.as_deref() == Some("script") {
+            figures.extend(self.outputs()?);
+        }
         if self.is_asked("crowd") || self.options.only.as_deref() == Some("script") {
             figures.extend(self.crowd()?);
         }
@@ -174,7 +177,16 @@ impl Bench {
             cost::figure(&all, ours, Tool::Wrk, &format!("{name} wrk"), 1.5),
             cost::figure(&all, ours, theirs, &format!("{name} k6"), 0.1),
             script::rich(knee, nginx, &load, rounds, scratch)?,
+        ])
+    }
+
+    /// What outputs of samples and of sums cost a script.
+    fn outputs(&self) -> Result<Vec<Figure>> {
+        let (knee, nginx, load) = (&self.laboratory.knee, &self.nginx, self.load(false));
+        let (rounds, scratch) = (self.options.rounds, self.scratch.path());
+        Ok(vec![
             script::samples(knee, nginx, &load, rounds, scratch)?,
+            script::sums(knee, nginx, &load, rounds, scratch)?,
         ])
     }
 

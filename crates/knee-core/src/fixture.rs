@@ -41,6 +41,9 @@ pub struct Generator {
     pub cpus: Option<String>,
     /// Whether services and stores can run on the generator's CPUs. Otherwise, the generator has CPUs of its own.
     pub share_cpus: bool,
+    /// Whether agents make the load, so that it takes no CPU here. Not declared: who runs a study decides it.
+    #[serde(skip)]
+    pub is_elsewhere: bool,
     /// CPU weight of the generator, 1 to 50: when it and a service or store want the same CPU, it gets this many times
     /// the CPU time of the other. Equal shares when absent.
     pub cpu_weight: Option<u32>,

@@ -141,21 +141,25 @@ impl Scenario {
         Self { part: Some(Part { users: share.stripe(), turns }), ..self }
     }
 
-    /// The number of arrivals on this machine by the schedule; `None` if the scenario is closed and time ends it, or
-    /// if there are more than `most` on all machines together, because counting them takes time.
-    pub fn arrivals(&self, most: u64) -> Option<u64> {
-        let Executor::Open { rate, arrivals, .. } = &self.executor else { return self.requests() };
+    /// The number of arrivals by the schedule on all machines together; `None` if the scenario is closed, or if there
+    /// are more than `most`, because counting them takes time.
+    pub fn whole_arrivals(&self, most: u64) -> Option<u64> {
+        let Executor::Open { rate, arrivals, .. } = &self.executor else { return None };
         let end = self.ends().map_or(Nanos::MAX, |ends| ends.since(self.terms.start));
-        let mut whole = Schedule::new(rate.clone(), *arrivals, end, self.stop.requests().unwrap_or(u64::MAX));
-        let stripe = self.part.as_ref().map(|part| &part.turns);
-        let mut counted = 0;
-        for place in 0..=most {
-            if whole.next().is_none() {
-                return Some(counted);
-            }
-            counted += u64::from(stripe.is_none_or(|stripe| stripe.owns(place)));
+        let whole = Schedule::new(rate.clone(), *arrivals, end, self.stop.requests().unwrap_or(u64::MAX));
+        let counted =
+            whole.take(usize::try_from(most.saturating_add(1)).unwrap_or(usize::MAX)).count() as u64;
+        (counted <= most).then_some(counted)
+    }
+
+    /// The number of arrivals on this machine, of as many on all machines together as [`Self::whole_arrivals`] says.
+    /// Of a closed scenario its iterations; `None` if time ends it.
+    pub fn own_arrivals(&self, whole: Option<u64>) -> Option<u64> {
+        match (&self.executor, &self.part) {
+            (Executor::Open { .. }, Some(part)) => whole.map(|whole| part.turns.count(whole)),
+            (Executor::Open { .. }, None) => whole,
+            _ => self.requests(),
         }
-        None
     }
 
     /// Whether there is anything to do on this machine.

@@ -55,6 +55,8 @@ pub trait LoadSource {
 /// What a trial loads.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
+    /// The trial; `None` if it is none of the study, such as a pilot.
+    pub trial: Option<&'a Trial>,
     /// Its address.
     pub url: &'a str,
     /// What was started for it, as `--observe` takes it: its process and the stores. Contains passwords.
@@ -167,7 +169,8 @@ impl TrialRunner {
         let place = self.place(&workload, &running);
         let probes = self.probes(study);
         let clock = MonotonicClock::start();
-        let (Loaded { run, record, iteration }, observed) = self.load(&workload, &running, times, probes)?;
+        let (Loaded { run, record, iteration }, observed) =
+            self.load((&workload, Some(trial)), &running, times, probes)?;
         let spent =
             Spent { statements: statements(study.definition(), &run, &observed), ..spent(&run, &observed) };
         self.spans.loaded(clock.now(), run.head.measured_from.saturating_add(run.window()));
@@ -200,7 +203,7 @@ impl TrialRunner {
         let service = workload.service.clone();
         let Ok((running, _)) = self.service(study, trial, &variant, &service) else { return Ok(None) };
         let Ok(workload) = self.filled(workload) else { return Ok(None) };
-        let loaded = self.load(&workload, &running, times, Probes::default());
+        let loaded = self.load((&workload, None), &running, times, Probes::default());
         self.running = None;
         let Some(fixture) = &mut self.fixture else { return Ok(None) };
         let survived = fixture.fixture.check().is_ok();
@@ -220,7 +223,7 @@ impl TrialRunner {
             Err(Absent::Undeclared) => return Err(Error::Missing("service")),
         };
         let workload = self.filled(workload)?;
-        let loaded = self.load(&workload, &running, times, Probes::default());
+        let loaded = self.load((&workload, None), &running, times, Probes::default());
         self.running = None;
         let (loaded, _) = loaded?;
         if let Some(fixture) = &mut self.fixture {
@@ -257,7 +260,7 @@ impl TrialRunner {
     /// Sends the load, and looks meanwhile at what it costs.
     fn load(
         &self,
-        workload: &Workload,
+        (workload, trial): (&Workload, Option<&Trial>),
         running: &Running,
         times: Times,
         probes: Probes,
@@ -266,7 +269,7 @@ impl TrialRunner {
         let processes = service.iter().map(|pid| format!("pid:{pid}"));
         let started: Vec<String> =
             processes.chain(self.stores().into_iter().map(|store| store.url)).collect();
-        let subject = Subject { url: &running.url, started: &started };
+        let subject = Subject { trial, url: &running.url, started: &started };
         let stores = self.stores().into_iter().flat_map(|store| store.pids).collect();
         // That of another run, if this one should never begin.
         let _ = self.control.take_clock();

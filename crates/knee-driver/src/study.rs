@@ -74,8 +74,8 @@ pub fn lock(folder: &Path) -> Result<Lock, Error> {
 pub(crate) fn declared(study: &Study) -> Declaration {
     let mut declaration = study.definition().fixture.clone();
     let options = study.options();
-    // What agents of a fleet generate takes no CPU here.
-    declaration.generator.share_cpus |= options.share_cpus || !options.fleet.is_empty();
+    declaration.generator.share_cpus |= options.share_cpus;
+    declaration.generator.is_elsewhere = !options.fleet.is_empty();
     declaration
 }
 

@@ -55,3 +55,5 @@ pub mod redirect;
 pub mod client;
 
 pub mod websocket;
+
+pub mod stream;

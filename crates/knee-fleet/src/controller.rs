@@ -181,7 +181,8 @@ impl Controller {
         let failure = match reply {
             Some(Reply::Accepted) => None,
             Some(Reply::Refused { why }) => Some(Failure::Refused { agent: agent.clone(), why }),
-            None => Some(Failure::Silent(agent.clone())),
+            // A record is no answer to what a run asks for.
+            Some(Reply::Record { .. }) | None => Some(Failure::Silent(agent.clone())),
         };
         match (action, failure) {
             (Action::Claim, None) if member.stage == Stage::Claiming => {
@@ -364,15 +365,20 @@ impl Controller {
         out: &mut Vec<Output>,
     ) {
         let Some(member) = self.members.get_mut(agent) else { return };
-        if member.engaged.incarnation != *incarnation || number <= member.events {
+        let is_text = matches!(kind, EventKind::Wrote { .. });
+        let seen = if is_text { &mut member.wrote } else { &mut member.events };
+        if member.engaged.incarnation != *incarnation || number <= *seen {
             return;
         }
-        member.events = number;
+        *seen = number;
         hear(now, member, out);
         match kind {
             EventKind::Ready { offset } if member.stage == Stage::Preparing && offset.is_sane() => {
                 member.stage = Stage::Ready(offset);
                 self.agree_if_ready(now, out);
+            }
+            EventKind::Wrote { lines, left_out } => {
+                out.push(Output::Tell(Notice::Wrote { agent: agent.clone(), lines, left_out }));
             }
             EventKind::Failed { why } if matches!(self.phase, Phase::Running { .. }) => {
                 member.gone = true;

@@ -18,11 +18,16 @@ pub mod agent;
 
 pub mod controller;
 
-/// The bucket of jobs.
-const JOBS: &str = "knee_jobs";
+mod job;
+
+mod kept;
+
+mod order;
+
+mod published;
+
 /// The bucket of what controllers know, for those that take over.
 const RUNS: &str = "knee_runs";
-/// Longest wait for an answer.
 /// Most bytes of a job.
 pub const JOB_MAX: u64 = 256 << 20;
 /// How long an answer is waited for.

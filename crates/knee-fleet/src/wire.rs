@@ -161,6 +161,11 @@ pub enum Action {
     },
     /// The run is over; be free.
     Release,
+    /// Answer with the kept record of this run, from this byte on ([`Reply::Record`]).
+    Fetch {
+        /// The byte.
+        from: u64,
+    },
 }
 
 /// One of the parts of a load.
@@ -219,6 +224,13 @@ pub enum Reply {
         /// Why.
         why: Refusal,
     },
+    /// A piece of a kept record.
+    Record {
+        /// Bytes of the whole record.
+        of: u64,
+        /// The piece, in base64; empty at the end of the record.
+        bytes: String,
+    },
 }
 
 /// Why an agent does not obey.
@@ -273,6 +285,9 @@ pub enum Refusal {
     /// The start would be in the past.
     #[error("the time of the start has passed")]
     TooLate,
+    /// The agent keeps no record of the run.
+    #[error("the agent has no record of this run")]
+    NoRecord,
 }
 
 /// Twice a second from the controller: it lives, and this is what it wants. Signed.
@@ -336,6 +351,13 @@ pub enum EventKind {
         /// What a script said of the test.
         #[serde(default, skip_serializing_if = "Said::is_nothing")]
         said: Said,
+    },
+    /// Lines that its script wrote. Can arrive after later events, and count as none of them.
+    Wrote {
+        /// The lines.
+        lines: Vec<String>,
+        /// How many more there were since the last ones.
+        left_out: u64,
     },
 }
 

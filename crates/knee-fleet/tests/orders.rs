@@ -64,7 +64,7 @@ impl Try {
     fn refused(&mut self, order: &Order) -> Refusal {
         match self.obey(order) {
             Reply::Refused { why } => why,
-            Reply::Accepted => panic!("{order:?} was accepted"),
+            other => panic!("{order:?}: {other:?}"),
         }
     }
 }
@@ -72,7 +72,7 @@ impl Try {
 fn why(reply: Reply) -> Refusal {
     match reply {
         Reply::Refused { why } => why,
-        Reply::Accepted => panic!("it was accepted"),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -141,6 +141,24 @@ fn an_agent_at_work_obeys_its_own_run_and_the_highest_lead_but_every_stop() {
     assert_eq!(one.refused(&late), Refusal::Lead);
     let stop = Order { lead: 0, action: stop, ..one.order() };
     assert_eq!(one.obey(&stop), Reply::Accepted);
+}
+
+#[test]
+fn a_record_goes_to_signers_only_and_only_when_its_run_is_over() {
+    let mut one = Try::new();
+    let fetch = Action::Fetch { from: 512 };
+    let order = Order { action: fetch.clone(), ..one.order() };
+    let body = serde_json::to_vec(&order).unwrap();
+    let stranger = Signer::random();
+    let signed = stranger.sign(&body);
+    assert_eq!(why(one.send(body.clone(), signed)), Refusal::Signer { key: stranger.public() });
+    let signed = one.signer.sign(&body);
+    let out = one.agent.handle(one.now, Input::Order { body, signed, to: 2 });
+    assert_eq!(out, [Output::ReadRecord { to: 2, run: "run-1".parse().unwrap(), from: 512 }]);
+    let claim = one.order();
+    assert_eq!(one.obey(&claim), Reply::Accepted);
+    let early = Order { action: fetch, ..one.order() };
+    assert_eq!(one.refused(&early), Refusal::Busy { run: "run-1".parse().unwrap() });
 }
 
 #[test]

@@ -86,7 +86,6 @@ pub struct EventLoop {
     /// What is called at the next turn, in this order, each with the memory that it takes.
     ready: RefCell<VecDeque<(Callback, Charge)>>,
     last_timer: Cell<u32>,
-    last_request: Cell<u64>,
 }
 
 impl EventLoop {
@@ -111,12 +110,6 @@ impl EventLoop {
     /// Calls a function at the next turn.
     pub fn call_later(&self, callback: Callback, memory: Charge) {
         self.ready.borrow_mut().push_back((callback, memory));
-    }
-
-    /// A number for a request to be begun.
-    pub fn next_request(&self) -> u64 {
-        self.last_request.set(self.last_request.get() + 1);
-        self.last_request.get()
     }
 
     /// Expects the response to a request that was begun.

@@ -73,6 +73,8 @@ pub mod params;
 
 pub mod perform;
 
+pub mod redis;
+
 pub mod response;
 
 pub mod secrets;
@@ -91,6 +93,8 @@ pub mod timers;
 pub mod web;
 
 pub mod websocket;
+
+pub mod x509;
 
 /// Which exports of a module the script imports by name; the others need not exist.
 fn imported(ctx: &Ctx<'_>, module: &str) -> Result<Names> {
@@ -149,6 +153,7 @@ modules! {
     "k6/html" Html html::EXPORTS, html::build;
     "k6/http" Http http::EXPORTS, http::build;
     "k6/crypto" Crypto crypto::EXPORTS, crypto::build;
+    "k6/crypto/x509" X509 x509::EXPORTS, x509::build;
     "k6/data" Data data::EXPORTS, data::build;
     "k6/metrics" Metrics metrics::EXPORTS, metrics::build;
     "k6/encoding" Encoding encoding::EXPORTS, encoding::build;
@@ -156,6 +161,8 @@ modules! {
     "k6/execution" Execution execution::EXPORTS, execution::build, default execution::guarded;
     "k6/experimental/csv" Csv csv::EXPORTS, csv::build;
     "k6/experimental/fs" Fs fs::EXPORTS, fs::build;
+    "k6/experimental/redis" FormerRedis redis::EXPORTS, redis::build_former;
+    "k6/x/redis" Redis redis::EXPORTS, redis::build;
     "k6/secrets" Secrets secrets::EXPORTS, secrets::build;
     "k6/timers" Timers timers::EXPORTS, timers::build;
     "k6/websockets" WebSockets websockets::EXPORTS, websockets::build;

@@ -22,6 +22,8 @@ use knee_k6::http::pace::Pace;
 use knee_k6::metric::Registry;
 use knee_k6::secrets::Secrets;
 
+pub mod archive;
+
 pub mod bundle;
 
 pub mod files;
@@ -114,6 +116,8 @@ pub struct HttpDefaults {
     pub user_agent: String,
     /// `rps`: how fast requests of all VUs can follow each other.
     pub pace: Option<Arc<Pace>>,
+    /// How fast an agent lets requests, calls, streams and sockets follow each other.
+    pub ceiling: Option<Arc<Pace>>,
     /// The proxies that the environment names.
     pub proxies: Option<Arc<ProxyRules>>,
 }
@@ -130,6 +134,7 @@ impl Default for HttpDefaults {
             fresh_connections: false,
             user_agent: concat!("knee/", env!("CARGO_PKG_VERSION")).to_owned(),
             pace: None,
+            ceiling: None,
             proxies: None,
         }
     }

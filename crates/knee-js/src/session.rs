@@ -87,6 +87,10 @@ impl Session {
             Vu::load(&program, &Rc::default(), 0).map_err(|error| reason(&program, error))?;
         drop(vu);
         program.seal();
+        let mut description = description;
+        if let Some(options) = program.files.options() {
+            description.options = Some(options.to_owned());
+        }
         Ok(Self { program, description })
     }
 
@@ -174,6 +178,7 @@ fn sender(settings: StageSettings, timer: WorkerTimer, secrets: Arc<Secrets>) ->
         observer: settings.observer,
         user_agent: settings.http.user_agent.as_str().into(),
         pace: settings.http.pace,
+        ceiling: settings.http.ceiling,
         secrets,
     }
 }

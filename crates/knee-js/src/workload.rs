@@ -67,6 +67,7 @@ fn sender(load: &Load, context: &UserContext) -> Rc<RequestSender> {
         observer: (load.observers)(),
         user_agent: load.http.user_agent.as_str().into(),
         pace: load.http.pace.clone(),
+        ceiling: load.http.ceiling.clone(),
         secrets: load.program.surroundings.secrets.clone(),
     })
 }

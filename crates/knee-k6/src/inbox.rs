@@ -7,8 +7,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::task::{Context, Poll, Waker};
 
+use crate::account::Charge;
 use crate::grpc::event::StreamEvent;
 use crate::grpc::reply::Reply;
+use crate::redis::command::{Answer, CommandError};
 use crate::sse::event::StreamNews;
 use crate::websocket::event::Event;
 
@@ -23,6 +25,8 @@ pub enum Happening {
     Events(StreamNews),
     /// A call of gRPC is over; or k6's words for why its response cannot be shown.
     Called(Box<Result<Reply, String>>),
+    /// A command of Redis is over; its answer comes with the memory that it takes.
+    Answered(Box<Result<(Answer, Charge), CommandError>>),
 }
 
 /// What the script has not seen, each with the number of the socket, stream or call that it belongs to.
@@ -35,7 +39,7 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// A number for a socket, stream or call.
+    /// A number for a socket, stream, request, call or command; no other one of the VU has it.
     pub fn number(&self) -> u64 {
         self.last.set(self.last.get() + 1);
         self.last.get()

@@ -49,6 +49,8 @@ pub mod output;
 
 pub mod read;
 
+pub mod redis;
+
 pub mod secrets;
 
 pub mod sse;
@@ -60,3 +62,5 @@ pub mod threshold;
 pub mod web_crypto;
 
 pub mod websocket;
+
+pub mod x509;

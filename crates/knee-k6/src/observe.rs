@@ -19,6 +19,8 @@ pub mod streamed;
 
 pub mod system_tags;
 
+mod tag_key;
+
 mod tag_lists;
 
 pub mod tags;

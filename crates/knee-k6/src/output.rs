@@ -1,8 +1,8 @@
 //! Hands over every sample of a run while it runs, as k6 does: JSON lines, CSV, points of InfluxDB, or sums for
 //! Prometheus or OpenTelemetry.
 //!
-//! Workers hand samples over in batches and never wait: when the writer is too slow, batches are
-//! dropped, counted and reported. Does not compute figures; the summary does.
+//! Workers hand samples over in batches, or in columns for outputs that add up, and never wait: when the writer is too
+//! slow, they are dropped, counted and reported. Does not compute figures; the summary does.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -22,6 +22,7 @@ use crate::metric::Registry;
 use crate::observe::system_tags::SystemTags;
 
 pub mod batch;
+pub mod columns;
 mod csv;
 mod endpoint;
 mod influxdb;
@@ -40,12 +41,13 @@ mod test_server;
 mod tests;
 
 use batch::Batch;
+use columns::Columns;
 use endpoint::Push;
 pub use time::TimeForm;
 pub use variables::Lookup;
 
-/// Most batches that can wait for the writer.
-const BATCHES_MAX: usize = 256;
+/// Most batches and sets of columns that can wait for the writer.
+const PARCELS_MAX: usize = 256;
 /// Samples per batch; a batch is sent earlier if its time is up.
 pub const BATCH: usize = 1_024;
 /// Bytes of lines that are handed over at once.
@@ -92,9 +94,9 @@ pub enum Form {
 }
 
 impl Target {
-    /// Whether it adds samples up, so that many can come as one.
-    pub const fn is_of_sums(&self) -> bool {
-        matches!(self, Self::RemoteWrite(_) | Self::OpenTelemetry(_))
+    /// Whether it takes the figures of intervals: it sends something, and need not have single samples.
+    pub const fn takes_intervals(&self) -> bool {
+        matches!(self, Self::RemoteWrite(_) | Self::OpenTelemetry(_) | Self::InfluxDb(_))
     }
 
     /// Reads `json=FILE`, `csv=FILE`, one of the forms alone, `experimental-prometheus-rw`, `influxdb=URL/DATABASE`, or
@@ -137,20 +139,77 @@ pub struct Settings {
     pub say: endpoint::Say,
 }
 
-/// Sends batches to the writer. Clones send to the same writer.
+/// Samples on their way to the writer.
+#[derive(Debug)]
+enum Parcel {
+    /// For all outputs.
+    All(Batch),
+    /// For outputs of single samples.
+    Singles(Batch),
+    /// For outputs of sums.
+    Columns(Columns),
+    /// For all outputs that need no single samples.
+    Interval(Columns),
+}
+
+impl Parcel {
+    /// Number of samples.
+    fn len(&self) -> u64 {
+        match self {
+            Self::All(batch) | Self::Singles(batch) => batch.len() as u64,
+            Self::Columns(columns) | Self::Interval(columns) => columns.len(),
+        }
+    }
+}
+
+/// Sends samples to the writer. Clones send to the same writer.
 #[derive(Clone, Debug)]
 pub struct Outlet {
-    batches: SyncSender<Batch>,
+    parcels: SyncSender<Parcel>,
     lost: Arc<AtomicU64>,
+    /// Whether any output takes single samples, and any takes sums.
+    takes: (bool, bool),
 }
 
 impl Outlet {
-    /// Hands a batch over, or counts it as lost when the writer is too slow.
+    /// Hands samples to all outputs, or counts them as lost when the writer is too slow.
     pub fn send(&self, batch: Batch) {
-        if let Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) =
-            self.batches.try_send(batch)
+        self.offer(Parcel::All(batch));
+    }
+
+    /// Hands samples to outputs of single samples, likewise. Outputs of sums must get them by [`Outlet::send_columns`].
+    pub fn send_singles(&self, batch: Batch) {
+        self.offer(Parcel::Singles(batch));
+    }
+
+    /// Hands samples to outputs of sums, likewise.
+    pub fn send_columns(&self, columns: Columns) {
+        self.offer(Parcel::Columns(columns));
+    }
+
+    /// Hands over the figures of an interval of a load that has no single samples, likewise.
+    pub fn send_interval(&self, columns: Columns) {
+        self.offer(Parcel::Interval(columns));
+    }
+
+    /// Whether any output takes single samples.
+    pub const fn takes_singles(&self) -> bool {
+        self.takes.0
+    }
+
+    /// Whether any output takes sums.
+    pub const fn takes_columns(&self) -> bool {
+        self.takes.1
+    }
+
+    fn offer(&self, parcel: Parcel) {
+        if parcel.len() == 0 {
+            return;
+        }
+        if let Err(TrySendError::Full(parcel) | TrySendError::Disconnected(parcel)) =
+            self.parcels.try_send(parcel)
         {
-            self.lost.fetch_add(batch.len() as u64, Ordering::Relaxed);
+            self.lost.fetch_add(parcel.len(), Ordering::Relaxed);
         }
     }
 }
@@ -169,11 +228,13 @@ impl Writer {
             .iter()
             .map(|target| Sink::open(target, settings))
             .collect::<Result<Vec<_>, _>>()?;
-        let (batches, inbox) = sync_channel(BATCHES_MAX);
+        let (parcels, inbox) = sync_channel(PARCELS_MAX);
+        let is_of_sums = |sink: &Sink| matches!(sink, Sink::Sums(_));
+        let takes = (!sinks.iter().all(is_of_sums), sinks.iter().any(is_of_sums));
         let lost = Arc::new(AtomicU64::new(0));
         let thread =
             std::thread::Builder::new().name("samples".to_owned()).spawn(move || write(sinks, &inbox))?;
-        Ok((Self { thread, lost: lost.clone() }, Outlet { batches, lost }))
+        Ok((Self { thread, lost: lost.clone() }, Outlet { parcels, lost, takes }))
     }
 
     /// Waits until everything is written; all outlets must be dropped before. Returns a warning for the
@@ -193,10 +254,10 @@ impl Writer {
 }
 
 /// Writes until all outlets are gone; returns warnings.
-fn write(mut sinks: Vec<Sink>, inbox: &Receiver<Batch>) -> io::Result<Vec<String>> {
+fn write(mut sinks: Vec<Sink>, inbox: &Receiver<Parcel>) -> io::Result<Vec<String>> {
     loop {
         match inbox.recv_timeout(PACE) {
-            Ok(batch) => sinks.iter_mut().try_for_each(|sink| sink.write(&batch))?,
+            Ok(parcel) => sinks.iter_mut().try_for_each(|sink| sink.write(&parcel))?,
             Err(RecvTimeoutError::Timeout) => sinks.iter_mut().try_for_each(Sink::flush)?,
             Err(RecvTimeoutError::Disconnected) => {
                 let closed: io::Result<Vec<_>> = sinks.into_iter().map(Sink::close).collect();
@@ -209,7 +270,8 @@ fn write(mut sinks: Vec<Sink>, inbox: &Receiver<Batch>) -> io::Result<Vec<String
 /// Where samples go.
 enum Sink {
     Lines(Sheet),
-    Push(Box<dyn Push>),
+    Points(Box<dyn Push>),
+    Sums(Box<dyn Push>),
 }
 
 impl Sink {
@@ -218,19 +280,27 @@ impl Sink {
         Ok(match target {
             Target::Lines { form, file } => Self::Lines(Sheet::open(*form, file.as_deref(), settings)?),
             Target::RemoteWrite(config) => {
-                Self::Push(Box::new(remote_write::Pusher::start(config, metrics, say)?))
+                Self::Sums(Box::new(remote_write::Pusher::start(config, metrics, say)?))
             }
-            Target::InfluxDb(config) => Self::Push(Box::new(influxdb::Pusher::start(config, metrics, say)?)),
+            Target::InfluxDb(config) => {
+                Self::Points(Box::new(influxdb::Pusher::start(config, metrics, say)?))
+            }
             Target::OpenTelemetry(config) => {
-                Self::Push(Box::new(opentelemetry::Pusher::start(config, metrics, say)?))
+                Self::Sums(Box::new(opentelemetry::Pusher::start(config, metrics, say)?))
             }
         })
     }
 
-    fn write(&mut self, batch: &Batch) -> io::Result<()> {
-        match self {
-            Self::Lines(sheet) => return sheet.write(batch),
-            Self::Push(pusher) => pusher.add(batch),
+    fn write(&mut self, parcel: &Parcel) -> io::Result<()> {
+        match (self, parcel) {
+            (Self::Lines(sheet), Parcel::All(batch) | Parcel::Singles(batch)) => return sheet.write(batch),
+            (Self::Points(pusher), Parcel::All(batch) | Parcel::Singles(batch))
+            | (Self::Sums(pusher), Parcel::All(batch)) => pusher.add(batch),
+            (Self::Sums(pusher), Parcel::Columns(columns) | Parcel::Interval(columns))
+            | (Self::Points(pusher), Parcel::Interval(columns)) => pusher.add_columns(columns),
+            (Self::Sums(_), Parcel::Singles(_))
+            | (Self::Lines(_) | Self::Points(_), Parcel::Columns(_))
+            | (Self::Lines(_), Parcel::Interval(_)) => {}
         }
         Ok(())
     }
@@ -238,7 +308,7 @@ impl Sink {
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Lines(sheet) => return sheet.flush(),
-            Self::Push(pusher) => pusher.tick(),
+            Self::Points(pusher) | Self::Sums(pusher) => pusher.tick(),
         }
         Ok(())
     }
@@ -247,7 +317,7 @@ impl Sink {
     fn close(self) -> io::Result<Option<String>> {
         match self {
             Self::Lines(sheet) => sheet.close().map(|()| None),
-            Self::Push(pusher) => Ok(pusher.finish()),
+            Self::Points(pusher) | Self::Sums(pusher) => Ok(pusher.finish()),
         }
     }
 }

@@ -11,6 +11,8 @@ use knee_report::number::Unit;
 
 mod agent;
 
+mod archive;
+
 mod audit;
 
 mod brief;
@@ -46,6 +48,7 @@ mod web;
 mod words;
 
 pub use agent::{AgentArgs, FleetAction, FleetArgs};
+pub use archive::{ArchiveArgs, InspectArgs};
 pub use audit::{AuditArgs, AuditFormat};
 pub use command_line::{Invocation, Refused, definition, help, meant_command, parse};
 pub use compare::{
@@ -370,7 +373,8 @@ pub struct OutputFlags {
     /// Name of the saved run, for `knee history` and `knee compare --baseline` [default: the host]
     #[arg(long, value_name = "NAME", conflicts_with = "record")]
     pub name: Option<String>,
-    /// Send the figures while the load runs, as k6's metrics: experimental-prometheus-rw or opentelemetry; repeatable
+    /// Send the figures while the load runs, as k6's metrics: experimental-prometheus-rw, opentelemetry or
+    /// influxdb=URL/DATABASE; repeatable
     #[arg(long = "out", value_name = "KIND")]
     pub out: Vec<String>,
     /// Print a line per second instead of the live screen

@@ -10,6 +10,10 @@ pub mod report;
 
 pub mod agent;
 
+pub mod archive;
+
+pub mod inspect;
+
 pub mod audit;
 
 pub mod demo;
@@ -53,6 +57,8 @@ mod noise;
 mod observe;
 
 mod progress;
+
+mod pushes;
 
 pub mod saved;
 

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use knee::args::{self, Invocation, Refused};
 use knee::command::{
-    agent, audit, calibrate, compare, demo, doctor, explain, find, fleet, history, load, merge, report, run,
-    serve, shell, study, sweep, tour,
+    agent, archive, audit, calibrate, compare, demo, doctor, explain, find, fleet, history, inspect, load,
+    merge, report, run, serve, shell, study, sweep, tour,
 };
 use knee::demo as demo_server;
 use knee::exit::Exit;
@@ -68,6 +68,8 @@ fn execute(invocation: Invocation) -> Result<Exit, (Problem, Exit)> {
         Invocation::Fleet(args) => fleet::fleet(&args, say),
         Invocation::Demo(args) => demo::demo(*args, narrate),
         Invocation::Run(args) => run::run(&args, narrate),
+        Invocation::Archive(args) => archive::archive(&args, say),
+        Invocation::Inspect(args) => inspect::inspect(&args, say),
         Invocation::Sweep(args) => {
             // A sweep that goes on saves its steps beside the earlier ones.
             if !args.output.resume {

@@ -103,6 +103,7 @@ fn ask(tool: Tool, knee: &Knee, load: &Load, scratch: &Path) -> Result<Option<Sa
         | Tool::H2load
         | Tool::KneeScript(_)
         | Tool::KneeSamples(_)
+        | Tool::KneeSums(_)
         | Tool::K6Script(_) => None,
     })
 }

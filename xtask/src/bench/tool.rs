@@ -49,6 +49,8 @@ pub enum Tool {
     K6Script(Script),
     /// A k6 script under knee, which writes every sample into a file.
     KneeSamples(Script),
+    /// A k6 script under knee, which sends sums to Prometheus: to the server that it loads, which takes everything.
+    KneeSums(Script),
 }
 
 /// What a script does in each iteration.
@@ -113,6 +115,7 @@ impl Tool {
             Self::KneeScript(Script::Check) => "knee, script with a check",
             Self::KneeScript(Script::Rich) => "knee, rich script",
             Self::KneeSamples(_) => "knee, script with -o json",
+            Self::KneeSums(_) => "knee, script with remote write",
             Self::K6Script(Script::Get) => "k6, script",
             Self::K6Script(Script::Check) => "k6, script with a check",
             Self::K6Script(Script::Rich) => "k6, rich script",
@@ -122,7 +125,11 @@ impl Tool {
     /// The program that must be on PATH for it; none for knee.
     const fn program(self) -> Option<&'static str> {
         match self {
-            Self::Knee | Self::KneeScreen | Self::KneeScript(_) | Self::KneeSamples(_) => None,
+            Self::Knee
+            | Self::KneeScreen
+            | Self::KneeScript(_)
+            | Self::KneeSamples(_)
+            | Self::KneeSums(_) => None,
             Self::K6Script(_) => Some("k6"),
             other => Some(other.name()),
         }
@@ -155,13 +162,16 @@ impl Tool {
             Self::Hey => format!("-c {c} -z {z}s {url}"),
             Self::K6 => return k6(load, Script::Get, scratch),
             Self::K6Script(script) => return k6(load, script, scratch),
-            Self::KneeScript(script) => return knee_script(knee, load, script, scratch, None),
+            Self::KneeScript(script) => return knee_script(knee, load, script, scratch, &[]),
             Self::KneeSamples(script) => {
                 let samples = scratch.join("samples.json");
-                let ran = knee_script(knee, load, script, scratch, Some(&samples));
+                let ran = knee_script(knee, load, script, scratch, &[&format!("json={}", samples.display())]);
                 // Some gigabytes, which no one reads.
                 let _ = std::fs::remove_file(samples);
                 return ran;
+            }
+            Self::KneeSums(script) => {
+                return knee_script(knee, load, script, scratch, &["experimental-prometheus-rw"]);
             }
         };
         let mut command = Command::new(self.name());
@@ -182,20 +192,15 @@ fn put(script: Script, scratch: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-fn knee_script(
-    knee: &Knee,
-    load: &Load,
-    script: Script,
-    scratch: &Path,
-    samples: Option<&Path>,
-) -> Result<Ran> {
+fn knee_script(knee: &Knee, load: &Load, script: Script, scratch: &Path, out: &[&str]) -> Result<Ran> {
     let Load { url, connections, seconds, .. } = load;
     let script = put(script, scratch)?;
     let line = format!("--quiet --vus {connections} --duration {seconds}s --env TARGET={url}");
     let mut command = knee.script(&script, &words(&line));
-    if let Some(samples) = samples {
-        command.arg("--out").arg(format!("json={}", samples.display()));
+    for out in out {
+        command.arg("--out").arg(out);
     }
+    command.env("K6_PROMETHEUS_RW_SERVER_URL", url);
     load.run(&mut command)
 }
 

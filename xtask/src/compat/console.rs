@@ -50,6 +50,7 @@ fn of_fields(writer: Writer, field: impl Fn(&str) -> Option<String>) -> Option<(
         || of_script
         || matches!(message.as_str(), "Request Failed" | "A batch request failed")
         || message.starts_with("Insufficient VUs")
+        || message.starts_with("k6/experimental/redis has been deprecated")
         || OF_STREAMS.iter().any(|words| message.starts_with(words))
         || message.starts_with("Uncaught (in promise)");
     is_script.then(|| (field("level").unwrap_or_default(), message))

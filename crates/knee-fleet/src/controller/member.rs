@@ -47,6 +47,8 @@ pub(super) struct Member {
     /// When it was asked last, and whether that is unanswered.
     pub(super) asked: Option<Nanos>,
     pub(super) silent: bool,
+    /// The last piece of text that was seen. Pieces can arrive after later events, which must not be taken for old then.
+    pub wrote: u64,
     /// Events that were seen: each is announced until it is acknowledged.
     pub(super) events: u64,
     /// When its journal was asked for again.
@@ -72,6 +74,7 @@ impl Member {
             quiet: false,
             asked: None,
             silent: false,
+            wrote: 0,
             events: 0,
             resent: None,
             gone: false,

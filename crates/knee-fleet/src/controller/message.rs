@@ -170,6 +170,15 @@ pub enum Notice {
         /// What.
         said: Said,
     },
+    /// What the script of an agent wrote.
+    Wrote {
+        /// The agent.
+        agent: AgentId,
+        /// The lines.
+        lines: Vec<String>,
+        /// How many more there were.
+        left_out: u64,
+    },
     /// What an agent says of its part.
     Warning {
         /// The agent.

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 use async_nats::jetstream;
 use async_nats::{Client, HeaderMap, Message, Subject, Subscriber};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use knee_core::unit::Nanos;
@@ -20,23 +22,20 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, BufR
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use super::{ANSWER, JOB_MAX, JOBS, Link, LinkError, monotonic, server, signature_of};
+use super::kept::{LogReader, RecordPiece, RunFolder, prune, record_piece};
+use super::{ANSWER, Link, LinkError, job, monotonic, server, signature_of};
 use crate::agent::{Agent, Identity, Input, Output};
 use crate::child::{FromChild, Task, ToChild};
 use crate::name::{AgentId, Incarnation, RunId};
 use crate::offset::Exchange;
 use crate::policy::{Extent, Policy};
 use crate::uplink::Piece;
-use crate::wire::{Digest, Event, Part, Time, header, subject};
+use crate::wire::{Digest, Event, Part, Refusal, Reply, Time, header, subject};
 
 /// How often time passes for the machine, and the journal is looked at.
 const TICK: Duration = Duration::from_millis(100);
 /// An acknowledgement is waited for this long.
 const ACK: Duration = Duration::from_secs(5);
-/// The folder of the runs, within that of the agent.
-const RUNS: &str = "runs";
-/// Folders of runs that are kept.
-const KEPT_RUNS: usize = 20;
 
 /// What the agent needs from the program.
 pub trait Program: Send + Sync + 'static {
@@ -140,9 +139,14 @@ pub async fn serve(
             }
             () = &mut ended => return Ok(()),
         };
-        if let Some(input) = input {
-            hands.act(machine.handle(monotonic(), input)).await;
+        let Some(input) = input else { continue };
+        // The last lines come before the end.
+        if matches!(input, Input::Tick | Input::Child(_) | Input::ChildGone)
+            && let Some(wrote) = hands.wrote()
+        {
+            hands.act(machine.handle(monotonic(), wrote)).await;
         }
+        hands.act(machine.handle(monotonic(), input)).await;
     }
 }
 
@@ -161,19 +165,10 @@ fn beat(message: &Message) -> Input {
 struct Work {
     run: RunId,
     beats: Option<Subscriber>,
-    folder: PathBuf,
+    folder: RunFolder,
+    log: LogReader,
     part: Option<Part>,
     child: Option<(Child, ChildStdin)>,
-}
-
-impl Work {
-    fn job(&self) -> PathBuf {
-        self.folder.join("job")
-    }
-
-    fn record(&self) -> PathBuf {
-        self.folder.join("record.knee")
-    }
 }
 
 /// Does what the machine says.
@@ -214,7 +209,7 @@ impl Hands {
     }
 
     fn journal_length(&self) -> Option<u64> {
-        let record = self.work.as_ref()?.record();
+        let record = self.work.as_ref()?.folder.record();
         std::fs::metadata(record).ok().map(|file| file.len())
     }
 
@@ -223,6 +218,7 @@ impl Hands {
             match output {
                 Output::Info { to, info } => self.answer(to, serde_json::to_vec(&info)).await,
                 Output::Reply { to, reply } => self.answer(to, serde_json::to_vec(&reply)).await,
+                Output::ReadRecord { to, run, from } => self.read_record(to, run, from),
                 Output::Listen(run) => self.listen(run).await,
                 Output::Fetch { job, part } => self.fetch(job, part),
                 Output::Start => self.start().await,
@@ -249,12 +245,35 @@ impl Hands {
         }
     }
 
+    fn read_record(&mut self, to: u64, run: RunId, from: u64) {
+        let Some(subject) = self.waiting.remove(&to) else { return };
+        let (client, folder) = (self.client.clone(), self.folder.clone());
+        tokio::spawn(async move {
+            let read = tokio::task::spawn_blocking(move || record_piece(&folder, &run, from)).await;
+            let reply = match read {
+                Ok(Some(RecordPiece { of, bytes })) => Reply::Record { of, bytes: STANDARD.encode(bytes) },
+                _ => Reply::Refused { why: Refusal::NoRecord },
+            };
+            if let Ok(body) = serde_json::to_vec(&reply) {
+                // Who does not get the answer asks again.
+                let _ = client.publish(subject, body.into()).await;
+            }
+        });
+    }
+
+    /// What the process wrote since the last call.
+    fn wrote(&mut self) -> Option<Input> {
+        let work = self.work.as_mut()?;
+        let (lines, more) = work.log.read(&work.folder.log());
+        (!lines.is_empty()).then_some(Input::Wrote { lines, more })
+    }
+
     async fn listen(&mut self, run: RunId) {
         (self.say)(Notice::Claimed(run.clone()));
         // Without signs of life the machine gives the run up.
         let beats = self.client.subscribe(subject::beat(&run)).await.ok();
-        let folder = self.folder.join(RUNS).join(format!("{run}-{}", self.incarnation));
-        self.work = Some(Work { run, beats, folder, part: None, child: None });
+        let folder = RunFolder::of(&self.folder, &run, &self.incarnation);
+        self.work = Some(Work { run, beats, folder, log: LogReader::default(), part: None, child: None });
     }
 
     fn send(&self) -> impl Fn(Input) + Send + Sync + 'static {
@@ -262,17 +281,18 @@ impl Hands {
         move |input| drop(inbox.send((run.clone(), input)))
     }
 
-    fn fetch(&mut self, job: Digest, part: Part) {
+    fn fetch(&mut self, digest: Digest, part: Part) {
         let send = self.send();
         let Some(work) = &mut self.work else { return };
         work.part = Some(part.clone());
-        let (path, folder, run) = (work.job(), work.folder.clone(), work.run.clone());
+        let (path, folder, run) = (work.folder.job(), work.folder.clone(), work.run.clone());
         let (context, program) = (self.context.clone(), self.program.clone());
         tokio::spawn(async move {
-            let fetched = match fetched(&context, &run, &job).await {
+            let fetched = match job::fetch(&context, &run, &digest).await {
                 Ok(bytes) => {
                     let judged = tokio::task::spawn_blocking(move || {
-                        create_private(&folder)
+                        folder
+                            .create()
                             .and_then(|()| std::fs::write(&path, &bytes))
                             .map_err(|error| format!("{}: {error}", path.display()))?;
                         program.extent(&bytes, &part)
@@ -297,7 +317,7 @@ impl Hands {
         let agent = self.agent.to_string();
         let Some(work) = &mut self.work else { return Ok(()) };
         let words = |error: io::Error| format!("its process cannot be started: {error}");
-        let log = std::fs::File::create(work.folder.join("log")).map_err(words)?;
+        let log = std::fs::File::create(work.folder.log()).map_err(words)?;
         let mut command = Command::from(command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).kill_on_drop(true);
         let mut child = command.spawn().map_err(words)?;
@@ -306,8 +326,8 @@ impl Hands {
         };
         let part = work.part.clone().ok_or("it has no part")?;
         let task = Task {
-            job: work.job().display().to_string(),
-            record: work.record().display().to_string(),
+            job: work.folder.job().display().to_string(),
+            record: work.folder.record().display().to_string(),
             part,
             run: work.run.to_string(),
             agent,
@@ -354,7 +374,7 @@ impl Hands {
 
     fn publish(&self, piece: Piece) {
         let Some(work) = &self.work else { return };
-        let (record, send) = (work.record(), self.send());
+        let (record, send) = (work.folder.record(), self.send());
         let to = subject::journal(&work.run, &self.agent, &self.incarnation);
         let Piece { copy, from, to: end } = piece;
         let id = format!("{}/{copy}/{from}-{end}", self.incarnation);
@@ -388,7 +408,7 @@ impl Hands {
 
     fn seal(&self) {
         let Some(work) = &self.work else { return };
-        let (record, send) = (work.record(), self.send());
+        let (record, send) = (work.folder.record(), self.send());
         tokio::task::spawn_blocking(move || {
             // A record that was never begun is an empty one.
             let bytes = std::fs::read(&record).unwrap_or_default();
@@ -399,11 +419,11 @@ impl Hands {
     fn end(&mut self) {
         if let Some(work) = &self.work {
             // It can have passwords in its requests.
-            let _ = std::fs::remove_file(work.job());
+            let _ = std::fs::remove_file(work.folder.job());
         }
         // Dropping the process kills it if it still runs.
         self.work = None;
-        prune(&self.folder.join(RUNS));
+        prune(&self.folder);
         (self.say)(Notice::Free);
     }
 }
@@ -432,44 +452,4 @@ async fn published(context: &jetstream::Context, to: String, headers: HeaderMap,
         }
     };
     tokio::time::timeout(ACK, publish).await.unwrap_or(false)
-}
-
-/// Fetches a job and checks that it is the one.
-async fn fetched(context: &jetstream::Context, run: &RunId, job: &Digest) -> Result<Vec<u8>, String> {
-    let words = |error: &dyn std::fmt::Display| format!("the job cannot be fetched: {error}");
-    let jobs = context.get_object_store(JOBS).await.map_err(|error| words(&error))?;
-    let object = jobs.get(run.as_str()).await.map_err(|error| words(&error))?;
-    let mut bytes = Vec::new();
-    // One byte more shows that there are too many.
-    object.take(JOB_MAX + 1).read_to_end(&mut bytes).await.map_err(|error| words(&error))?;
-    if Digest::of(&bytes) == *job {
-        Ok(bytes)
-    } else {
-        Err("the job is not the one that was signed".to_owned())
-    }
-}
-
-/// A folder that only its owner can look into.
-fn create_private(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-/// Removes the oldest folders of runs.
-fn prune(folder: &Path) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    let mut runs: Vec<_> = entries
-        .filter_map(Result::ok)
-        // Nothing that something else put there.
-        .filter(|entry| {
-            entry.file_type().is_ok_and(|kind| kind.is_dir()) && entry.path().join("log").exists()
-        })
-        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
-        .collect();
-    runs.sort();
-    let old = runs.len().saturating_sub(KEPT_RUNS);
-    for (_, path) in runs.into_iter().take(old) {
-        // What cannot be removed is tried again after the next run.
-        let _ = std::fs::remove_dir_all(path);
-    }
 }

@@ -3,36 +3,37 @@
 //! The copies of the records grow in files, which the caller merges meanwhile. Does not merge, and says nothing to people:
 //! the caller does.
 
-use std::future::Future;
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::connection::State;
-use async_nats::jetstream::consumer::DeliverPolicy;
-use async_nats::jetstream::consumer::pull::OrderedConfig;
-use async_nats::jetstream::{self, kv, object_store, stream};
+use async_nats::jetstream::{self, kv, stream};
 use async_nats::{Client, Message};
-use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
-use super::{ANSWER, JOBS, Link, LinkError, RUNS, monotonic, server, signed_headers, stream_name, stream_of};
+use super::job::{self, KeptJob};
+pub use super::order::FetchError;
+use super::order::{Errand, ask, fetch, look, send_order, within};
+use super::published::read_stream;
+use super::{Link, LinkError, RUNS, monotonic, server, signed_headers, stream_name, stream_of};
 use crate::controller::{Controller, Engaged, Failure, Input, Notice, Output, Request};
 use crate::growing::Copies;
-use crate::name::{AgentId, Incarnation, RunId};
+use crate::name::{AgentId, RunId};
 use crate::signature::Signer;
-use crate::wire::{Action, Beat, Digest, Event, Info, Order, Reply, StopLevel, Time, WIRE, header, subject};
+use crate::wire::{Action, Beat, Digest, Info, Reply, StopLevel, Time, subject};
 
 /// How often time passes for the machine.
 const TICK: Duration = Duration::from_millis(50);
+/// How often the end of a run is written against a change of what was kept of it.
+const END_TRIES: usize = 5;
 /// How long answers of agents are collected in one look.
 const LOOK: Duration = Duration::from_millis(400);
-/// Before the stream is read again that could not be read.
-const READ_AGAIN: Duration = Duration::from_millis(500);
 
 /// What a controller that takes over needs to know.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -46,13 +47,22 @@ pub struct Saved {
     /// Whether the load has begun: before that there is nothing to take over.
     #[serde(default)]
     pub begun: bool,
+    /// Whether a controller has had it to its end: what is left can only be merged again.
+    #[serde(default)]
+    pub ended: bool,
     /// Which version of this the server has.
     #[serde(skip)]
     pub revision: u64,
+    /// What scripts wrote up to this message of the stream was shown by the controller before.
+    #[serde(skip)]
+    pub shown: u64,
     /// How long the load takes, in nanoseconds; `None` without an end in time.
     pub lasts: Option<knee_core::unit::Nanos>,
     /// What the program wants to know again.
     pub about: serde_json::Value,
+    /// The job, if it stays in NATS while the load is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<KeptJob>,
 }
 
 /// A connection to a fleet, and whose orders it gets. Clones are the same.
@@ -69,6 +79,8 @@ pub struct Load {
     pub request: Request,
     /// What a controller that takes over is to know of it.
     pub about: serde_json::Value,
+    /// Whether that controller needs the job: else it is removed when the load begins, because it can have passwords.
+    pub keeps_job: bool,
 }
 
 /// What the caller does meanwhile.
@@ -132,6 +144,14 @@ impl Fleet {
         send_order(&self.client, &self.signer, errand, Some(info.challenge.clone())).await
     }
 
+    /// Copies the record that an agent keeps of a run that is over into a file; returns its bytes.
+    ///
+    /// # Errors
+    /// If the agent has none, refuses or does not answer, or the file cannot be written.
+    pub async fn fetch(&self, info: &Info, run: &RunId, to: &mut File) -> Result<u64, FetchError> {
+        fetch(&self.client, &self.signer, info, run, to).await
+    }
+
     /// The runs that can be taken over.
     ///
     /// # Errors
@@ -156,7 +176,7 @@ impl Fleet {
     /// If there is no load, or NATS cannot be used at the start.
     pub async fn run(
         &self,
-        Load { request, about }: Load,
+        Load { request, about, keeps_job }: Load,
         folder: PathBuf,
         watcher: &mut dyn Watcher,
     ) -> Result<(Vec<Engaged>, Copies), RunError> {
@@ -166,12 +186,15 @@ impl Fleet {
             engaged: Vec::new(),
             lead: 1,
             begun: false,
+            ended: false,
             revision: 0,
+            shown: 0,
             lasts: request.lasts,
             about,
+            job: None,
         };
         let controller = Controller::new(request, monotonic());
-        self.conduct_or_stop(controller, Vec::new(), saved, folder, watcher).await
+        self.conduct_or_stop((controller, Vec::new()), (saved, keeps_job), folder, watcher).await
     }
 
     /// Takes over a run whose controller is gone.
@@ -187,8 +210,10 @@ impl Fleet {
     ) -> Result<(Vec<Engaged>, Copies), RunError> {
         saved.lead += 1;
         self.save(&mut saved).await?;
+        let mut stream = stream_of(&self.context, &saved.run).await?;
+        saved.shown = stream.info().await.map_or(0, |info| info.state.last_sequence);
         let (controller, out) = Controller::resume(request, saved.engaged.clone(), saved.lead, monotonic());
-        self.conduct_or_stop(controller, out, saved, folder, watcher).await
+        self.conduct_or_stop((controller, out), (saved, true), folder, watcher).await
     }
 
     /// The saved state of a run.
@@ -213,33 +238,19 @@ impl Fleet {
         if let Ok(bucket) = self.context.get_key_value(RUNS).await {
             let _ = bucket.purge(run.as_str()).await;
         }
-        self.forget_job(run).await;
+        job::forget(&self.context, run).await;
     }
 
-    /// Removes the job, which can have passwords in its requests, as soon as all agents have it.
-    async fn forget_job(&self, run: &RunId) {
-        if let Ok(jobs) = self.context.get_object_store(JOBS).await {
-            // What stays behind is removed by its age.
-            let _ = jobs.delete(run.as_str()).await;
+    /// The job of a run that is to be taken over, if it was kept; an error in words if it is not to be trusted.
+    ///
+    /// # Errors
+    /// If another key than this controller's signed it, or it cannot be fetched.
+    pub async fn kept_job(&self, saved: &Saved) -> Result<Option<Vec<u8>>, String> {
+        let Some(kept) = &saved.job else { return Ok(None) };
+        if !kept.is_by(&self.signer, &saved.run) {
+            return Err("it was begun with another key".to_owned());
         }
-    }
-
-    async fn put_job(&self, run: &RunId, job: &[u8]) -> Result<Digest, LinkError> {
-        let failed = server("the job");
-        let config = object_store::Config {
-            bucket: JOBS.to_owned(),
-            max_age: super::KEPT,
-            ..object_store::Config::default()
-        };
-        let jobs = match self.context.get_object_store(JOBS).await {
-            Ok(jobs) => jobs,
-            Err(_) => {
-                self.context.create_object_store(config).await.map_err(|error| failed(error.to_string()))?
-            }
-        };
-        let mut bytes = job;
-        jobs.put(run.as_str(), &mut bytes).await.map_err(|error| failed(error.to_string()))?;
-        Ok(Digest::of(job))
+        job::fetch(&self.context, &saved.run, kept.digest()).await.map(Some)
     }
 
     /// Keeps what another controller must know, unless another one has taken over since.
@@ -277,13 +288,12 @@ impl Fleet {
     /// Conducts the run. If that fails on this machine, no agent is left with its load.
     async fn conduct_or_stop(
         &self,
-        controller: Controller,
-        first: Vec<Output>,
-        mut saved: Saved,
+        machine: (Controller, Vec<Output>),
+        (mut saved, keeps_job): (Saved, bool),
         folder: PathBuf,
         watcher: &mut dyn Watcher,
     ) -> Result<(Vec<Engaged>, Copies), RunError> {
-        let conducted = self.conduct(controller, first, &mut saved, folder, watcher).await;
+        let conducted = self.conduct(machine, (&mut saved, keeps_job), folder, watcher).await;
         if let Err(RunError::Link(_)) = &conducted {
             for action in [Action::Stop { level: StopLevel::Abort }, Action::Release] {
                 let orders = saved.engaged.iter().map(|one| {
@@ -300,14 +310,37 @@ impl Fleet {
                 join_all(orders).await;
             }
         }
+        if conducted.is_ok() {
+            self.end(&saved).await?;
+        }
         conducted
+    }
+
+    /// Says that this controller has had the run to its end, unless another one has it: only one of them runs what follows
+    /// the load of a script. Removes the job, which nothing needs any more.
+    async fn end(&self, saved: &Saved) -> Result<(), RunError> {
+        for _ in 0..END_TRIES {
+            // Without NATS, or with an empty one, no other controller can have it.
+            let Ok(bucket) = self.context.get_key_value(RUNS).await else { break };
+            let Ok(entry) = bucket.entry(saved.run.as_str()).await else { break };
+            let kept = entry.as_ref().and_then(|entry| serde_json::from_slice::<Saved>(&entry.value).ok());
+            let kept = kept.filter(|kept| kept.lead <= saved.lead);
+            // Removed by another one that has ended it, or taken over.
+            let (Some(entry), Some(kept)) = (entry, kept) else { return Err(Failure::Superseded.into()) };
+            let ended = Saved { ended: true, job: None, ..kept };
+            let Ok(bytes) = serde_json::to_vec(&ended) else { break };
+            if bucket.update(saved.run.as_str(), bytes.into(), entry.revision).await.is_ok() {
+                break;
+            }
+        }
+        job::forget(&self.context, &saved.run).await;
+        Ok(())
     }
 
     async fn conduct(
         &self,
-        mut controller: Controller,
-        first: Vec<Output>,
-        saved: &mut Saved,
+        (mut controller, first): (Controller, Vec<Output>),
+        (saved, keeps_job): (&mut Saved, bool),
         folder: PathBuf,
         watcher: &mut dyn Watcher,
     ) -> Result<(Vec<Engaged>, Copies), RunError> {
@@ -315,7 +348,8 @@ impl Fleet {
         let clock = subject::clock(&saved.run);
         let subscribed = self.client.subscribe(clock).await;
         let mut clock = subscribed.map_err(|error| server("a subject")(error.to_string()))?;
-        let reading = tokio::spawn(read_stream(self.context.clone(), saved.run.clone(), inbox.clone()));
+        let reading =
+            tokio::spawn(read_stream(self.context.clone(), saved.run.clone(), saved.shown, inbox.clone()));
         let mut desk = Desk {
             saved,
             folder,
@@ -360,6 +394,11 @@ impl Fleet {
                 desk.job_wanted = false;
                 let run = desk.saved.run.clone();
                 self.spawn_job(&mut desk.orders, &desk.inbox, run, job);
+            }
+            if let Input::Job(Ok(digest)) = &input
+                && keeps_job
+            {
+                desk.saved.job = KeptJob::sign(&self.signer, &desk.saved.run, digest);
             }
             outputs = controller.handle(monotonic(), input);
         }
@@ -448,20 +487,23 @@ impl Fleet {
         // Who ends the run waits for it or cuts it off, so that nothing stays behind.
         tasks.spawn(async move {
             let put = match job {
-                Ok(bytes) => fleet.put_job(&run, &bytes).await.map_err(|error| error.to_string()),
+                Ok(bytes) => job::put(&fleet.context, &run, &bytes).await.map_err(|error| error.to_string()),
                 Err(why) => Err(why),
             };
             drop(inbox.send(Input::Job(put)));
         });
     }
 
-    /// Says that the run can be taken over now, and removes its job. The start does not wait for that.
+    /// Says that the run can be taken over now, and removes its job if that does not need it. The start does not wait for
+    /// that.
     fn spawn_begun(&self, saved: &Saved) {
         let (fleet, mut saved) = (self.clone(), saved.clone());
         tokio::spawn(async move {
             // Without it, no other controller can take over.
             let _ = fleet.save(&mut saved).await;
-            fleet.forget_job(&saved.run).await;
+            if saved.job.is_none() {
+                job::forget(&fleet.context, &saved.run).await;
+            }
         });
     }
 
@@ -501,15 +543,6 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// An order to be sent.
-struct Errand {
-    agent: AgentId,
-    incarnation: Incarnation,
-    action: Action,
-    run: RunId,
-    lead: u64,
-}
-
 fn begin_copies(engaged: &[Engaged], copies: &Copies, folder: &std::path::Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     engaged.iter().try_for_each(|one| copies.begin(&one.agent, &folder.join(format!("{}.knee", one.agent))))
@@ -522,101 +555,4 @@ fn spawn_seal(inbox: &UnboundedSender<Input>, copies: &Copies, agent: AgentId) {
         let bytes = path.and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
         drop(inbox.send(Input::Sealed { agent, digest: Digest::of(&bytes) }));
     });
-}
-
-async fn look(client: &Client, span: Duration) -> Result<Vec<Info>, String> {
-    let inbox = client.new_inbox();
-    let mut answers = client.subscribe(inbox.clone()).await.map_err(|error| error.to_string())?;
-    let asked = client.publish_with_reply(subject::ASK_ALL, inbox, Bytes::new()).await;
-    asked.map_err(|error| error.to_string())?;
-    let mut found = Vec::new();
-    let until = tokio::time::sleep(span);
-    tokio::pin!(until);
-    loop {
-        tokio::select! {
-            Some(message) = answers.next() => found.extend(serde_json::from_slice::<Info>(&message.payload)),
-            () = &mut until => return Ok(found),
-        }
-    }
-}
-
-async fn within<T>(answer: impl Future<Output = T>) -> Option<T> {
-    tokio::time::timeout(ANSWER, answer).await.ok()
-}
-
-async fn ask(client: &Client, agent: &AgentId) -> Option<Info> {
-    let answer = within(client.request(subject::ask(agent), Bytes::new())).await?.ok()?;
-    serde_json::from_slice(&answer.payload).ok()
-}
-
-/// Asks for a challenge, unless there is one, and sends the signed order.
-async fn send_order(
-    client: &Client,
-    signer: &Signer,
-    errand: Errand,
-    challenge: Option<String>,
-) -> Option<Reply> {
-    let challenge = match challenge {
-        Some(challenge) => challenge,
-        None => ask(client, &errand.agent).await?.challenge,
-    };
-    let Errand { agent, incarnation, action, run, lead } = errand;
-    let to = subject::order(&agent);
-    let order = Order { wire: WIRE, agent, incarnation, challenge, run, lead, action };
-    let body = serde_json::to_vec(&order).ok()?;
-    let headers = signed_headers(signer, &body);
-    let answer = within(client.request_with_headers(to, headers, body.into())).await?.ok()?;
-    serde_json::from_slice(&answer.payload).ok()
-}
-
-/// Reads the stream of a run from its beginning, again and again from where it broke off.
-async fn read_stream(context: jetstream::Context, run: RunId, inbox: UnboundedSender<Input>) {
-    let mut next = 1;
-    loop {
-        if inbox.is_closed() {
-            return;
-        }
-        // The reason does not matter: while NATS is down, this is tried again.
-        let _ = read_from(&context, &run, &mut next, &inbox).await;
-        tokio::time::sleep(READ_AGAIN).await;
-    }
-}
-
-async fn read_from(
-    context: &jetstream::Context,
-    run: &RunId,
-    next: &mut u64,
-    inbox: &UnboundedSender<Input>,
-) -> Result<(), String> {
-    let mut stream = stream_of(context, run).await.map_err(|error| error.to_string())?;
-    let last = stream.info().await.map_err(|error| error.to_string())?.state.last_sequence;
-    if last + 1 < *next {
-        // The stream was lost and made again: what is in it now is new.
-        *next = 1;
-    }
-    let deliver_policy = DeliverPolicy::ByStartSequence { start_sequence: *next };
-    let config = OrderedConfig { deliver_policy, ..OrderedConfig::default() };
-    let consumer = stream.create_consumer(config).await.map_err(|error| error.to_string())?;
-    let mut messages = consumer.messages().await.map_err(|error| error.to_string())?;
-    while let Some(message) = messages.next().await {
-        let message = message.map_err(|error| error.to_string())?;
-        let sequence = message.info().map(|info| info.stream_sequence).map_err(|error| error.to_string())?;
-        if let Some(input) = input_of(&message) {
-            inbox.send(input).map_err(|error| error.to_string())?;
-        }
-        *next = sequence + 1;
-    }
-    Ok(())
-}
-
-fn input_of(message: &Message) -> Option<Input> {
-    let (is_journal, agent, incarnation) = subject::sender(&message.subject)?;
-    if !is_journal {
-        let event: Event = serde_json::from_slice(&message.payload).ok()?;
-        return Some(Input::Event { agent, incarnation, event });
-    }
-    let headers = message.headers.as_ref()?;
-    let number = |name: &str| headers.get(name)?.as_str().parse::<u64>().ok();
-    let (from, copy) = (number(header::OFFSET)?, u32::try_from(number(header::COPY)?).ok()?);
-    Some(Input::Piece { agent, incarnation, copy, from, bytes: message.payload.clone() })
 }

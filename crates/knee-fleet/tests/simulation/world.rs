@@ -604,7 +604,10 @@ impl World {
                 self.at(start, Step::ChildStarted(agent, at));
             }
             AgentOutput::Tell(ToChild::Stop { level }) => self.agents[agent].stop = level,
-            AgentOutput::Listen(_) | AgentOutput::Tell(ToChild::Late { .. }) => {}
+            // No controller of a simulation asks for a record that is kept.
+            AgentOutput::ReadRecord { .. }
+            | AgentOutput::Listen(_)
+            | AgentOutput::Tell(ToChild::Late { .. }) => {}
             AgentOutput::AskTime { after } => self.at(self.now + after, Step::AskTime(agent)),
             AgentOutput::Publish(piece) => {
                 let SimAgent { journal, incarnation, name, .. } = &self.agents[agent];
@@ -660,10 +663,12 @@ impl World {
     }
 
     fn line(&mut self, agent: usize) {
-        let one = &mut self.agents[agent];
-        if !one.alive || !one.running {
+        if !self.agents[agent].alive || !self.agents[agent].running {
             return;
         }
+        // What scripts write travels beside everything else, and must not be in its way.
+        self.agent_input(agent, AgentInput::Wrote { lines: vec!["a line of a script".to_owned()], more: 1 });
+        let one = &mut self.agents[agent];
         let elapsed = self.now.since(one.started.unwrap_or_default());
         let (over, ends) =
             (elapsed >= self.load, self.ends_test == Some(agent) && elapsed >= Nanos::from_secs(1));

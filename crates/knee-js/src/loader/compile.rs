@@ -22,10 +22,8 @@ use crate::runtime::intrinsic::{self, Needs};
 use crate::state::State;
 
 /// Modules of k6 that exist and are not here yet, and what to do without each.
-const LATER: &[(&str, &str)] = &[
-    ("k6/crypto/x509", WITHOUT),
-    ("k6/experimental/timers", "import `k6/timers`, or use the globals of the same names"),
-];
+const LATER: &[(&str, &str)] =
+    &[("k6/experimental/timers", "import `k6/timers`, or use the globals of the same names")];
 
 /// Without anything in particular.
 const WITHOUT: &str = "remove the import and what uses it";

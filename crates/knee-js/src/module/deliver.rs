@@ -5,7 +5,7 @@
 use knee_core::unit::Nanos;
 use rquickjs::{Ctx, Result};
 
-use super::{grpc, websocket};
+use super::{grpc, redis, websocket};
 use crate::op::Op;
 use crate::state::State;
 use knee_k6::inbox::Happening;
@@ -24,6 +24,7 @@ pub fn deliver(ctx: &Ctx<'_>, state: &State, number: u64, happening: Happening) 
         // A script waits for these where it opened their stream.
         Happening::Events(_) => Ok(()),
         Happening::Called(called) => grpc::deliver::called(ctx, state, number, *called),
+        Happening::Answered(answer) => redis::deliver::answered(ctx, state, number, *answer),
     }
 }
 

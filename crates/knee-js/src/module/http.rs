@@ -267,7 +267,7 @@ fn async_request<'js>(
         }
     };
     let memory = charge(&ctx, BEGUN_BYTES)?;
-    let id = state.events.next_request();
+    let id = state.inbox.number();
     let (resolve, reject) = (Persistent::save(&ctx, resolve), Persistent::save(&ctx, reject));
     state.events.promise(Promised { id, resolve, reject, memory });
     state.ask(Op::Begin(id, request)).ok_or_else(|| cut(&ctx))?;

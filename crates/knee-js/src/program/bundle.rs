@@ -2,7 +2,7 @@
 //!
 //! Does not read files and does not send anything.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,6 +29,12 @@ pub struct Bundle {
     pub files: BTreeMap<PathBuf, Content>,
     /// Modules from the network, by their addresses.
     pub modules: BTreeMap<String, Content>,
+    /// JSON of options that replace those that the script exports.
+    #[serde(default)]
+    pub options: Option<String>,
+    /// Names of variables that belong to the script, as if they were typed with it: those of an archive.
+    #[serde(default)]
+    pub variables: BTreeSet<String>,
 }
 
 impl Bundle {
@@ -38,8 +44,12 @@ impl Bundle {
         all.map(|Content(bytes)| bytes.len() as u64).sum()
     }
 
-    /// Whether any source in it has this word: a name of a variable that the script can ask for. Data is no source.
+    /// Whether the script can want a variable of this name: it belongs to it, or any of its sources has this word. Data is
+    /// no source.
     pub fn speaks_of(&self, word: &str) -> bool {
+        if self.variables.contains(word) {
+            return true;
+        }
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$');
         let has = |Content(bytes): &Content| {
             let mut rest = &bytes[..];

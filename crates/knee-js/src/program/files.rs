@@ -7,12 +7,13 @@
 //! Modules have other rules than data: `import` runs a file without revealing its text, and suites import from folders
 //! above them. A file with the extension of a script can be imported from anywhere.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::archive::anonymous;
 use super::bundle::{Bundle, Content, SCRIPTS, is_script};
 use crate::loader::specifier;
 use crate::loader::trouble::Trouble;
@@ -94,6 +95,10 @@ pub struct Files {
     asked: Mutex<BTreeMap<PathBuf, PathBuf>>,
     /// Whether files are those of a bundle.
     bundled: bool,
+    /// The options of the bundle.
+    options: Option<String>,
+    /// Names of variables that belong to the bundle.
+    variables: BTreeSet<String>,
 }
 
 impl Files {
@@ -127,7 +132,18 @@ impl Files {
         let (roots, by_file) = (Mutex::new(roots), reach.by_file);
         let asked = Mutex::new(BTreeMap::from([(specifier::tidy(&script), script.clone())]));
         let sealed = AtomicBool::new(false);
-        let files = Self { script, folder, roots, by_file, sealed, known, asked, bundled: false };
+        let files = Self {
+            script,
+            folder,
+            roots,
+            by_file,
+            sealed,
+            known,
+            asked,
+            bundled: false,
+            options: None,
+            variables: BTreeSet::new(),
+        };
         if let Ok(real) = files.script.canonicalize() {
             files.open_up(&real);
         }
@@ -135,6 +151,7 @@ impl Files {
     }
 
     fn of_bundle(bundle: Bundle) -> Self {
+        let asked = bundle.files.keys().map(|path| (path.clone(), path.clone())).collect();
         let known = bundle.files.into_iter().map(|(path, Content(bytes))| (path, bytes)).collect();
         Self {
             script: bundle.script,
@@ -143,8 +160,10 @@ impl Files {
             by_file: None,
             sealed: AtomicBool::new(false),
             known: Mutex::new(known),
-            asked: Mutex::default(),
+            asked: Mutex::new(asked),
             bundled: true,
+            options: bundle.options,
+            variables: bundle.variables,
         }
     }
 
@@ -161,7 +180,14 @@ impl Files {
             folder: self.folder.clone(),
             files: asked.iter().filter_map(file).collect(),
             modules: BTreeMap::new(),
+            options: self.options.clone(),
+            variables: self.variables.clone(),
         }
+    }
+
+    /// JSON of options that replace those that the script exports.
+    pub fn options(&self) -> Option<&str> {
+        self.options.as_deref()
     }
 
     /// The module name of the script itself.
@@ -239,7 +265,11 @@ impl Files {
         let refused = |error| FileError::Io(shown(), error);
         if self.bundled {
             let path = specifier::tidy(path);
-            let found = self.known().get(&path).cloned();
+            // Archives have no names of users.
+            let found = {
+                let known = self.known();
+                known.get(&path).or_else(|| known.get(&anonymous(&path))).cloned()
+            };
             return found.map(|bytes| (path, bytes)).ok_or_else(|| {
                 refused(io::Error::new(
                     io::ErrorKind::NotFound,

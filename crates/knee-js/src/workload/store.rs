@@ -47,6 +47,8 @@ pub struct Store {
     pub sender: RefCell<Option<Rc<RequestSender>>>,
     /// The highest number of a VU that was made before the run.
     pub last: Option<u32>,
+    /// Names of scenarios, by their number.
+    names: RefCell<HashMap<usize, Rc<str>>>,
     idle: RefCell<HashMap<u32, KeptVu>>,
     waiting: RefCell<HashMap<u32, Waker>>,
 }
@@ -55,6 +57,12 @@ impl Store {
     /// A store whose VUs, to be put in, have numbers up to `last`.
     pub fn new(last: Option<u32>) -> Self {
         Self { last, ..Self::default() }
+    }
+
+    /// The name of a scenario. All VUs share it: outputs compare it with each sample, and a copy that only one VU uses is
+    /// in no cache.
+    pub fn name(&self, scenario: usize, name: &str) -> Rc<str> {
+        self.names.borrow_mut().entry(scenario).or_insert_with(|| name.into()).clone()
     }
 
     /// Puts a VU back, or in for the first time.

@@ -80,7 +80,7 @@ impl ScriptUser {
         state.place.replace(Place {
             vu: u64::from(number) + 1,
             vu_in_test: in_whole(load.vus.as_ref(), u64::from(number)) + 1,
-            scenario: part.name.as_str().into(),
+            scenario: self.store.name(self.id.scenario, &part.name),
             executor: part.executor.name().into(),
             ..Place::default()
         });

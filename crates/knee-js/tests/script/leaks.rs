@@ -82,6 +82,7 @@ fn sender() -> Rc<RequestSender> {
         observer: Rc::new(Nobody),
         user_agent: "test".into(),
         pace: None,
+        ceiling: None,
         secrets: Arc::default(),
     })
 }

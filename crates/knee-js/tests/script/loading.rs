@@ -223,10 +223,9 @@ fn modules_that_cannot_be_had_say_why_and_what_to_do() {
         ),
         ("import 'k6/browser';", "k6/browser is not supported", "scenarios"),
         ("import 'k6/x/sql';", "k6/x/sql is not supported: knee has no k6 extensions", "remove the import"),
-        ("import 'k6/crypto/x509';", "k6/crypto/x509 is not supported yet", "remove the import"),
         (
-            "import 'k6/experimental/redis';",
-            "k6/experimental/redis is not supported yet",
+            "import 'k6/experimental/tracing';",
+            "k6/experimental/tracing is not supported yet",
             "remove the import",
         ),
         ("import 'k6/htpp';", "k6/htpp is not a k6 module", "check the name"),

@@ -23,6 +23,7 @@ mod loading;
 mod memory;
 mod module;
 mod peer;
+mod redis;
 mod secret;
 mod server;
 mod sockets;

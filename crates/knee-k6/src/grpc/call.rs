@@ -51,8 +51,9 @@ pub async fn call(errand: Errand, call: Call) -> Called {
     if let Err(words) = check(&asked.metadata) {
         return failed(Status::new(Code::Internal, words));
     }
-    let mut exchange = Exchange::begin(&errand, &session, asked.limit);
     let limit = asked.limit.min(errand.cut);
+    errand.sender.hold_to_ceiling(limit).await;
+    let mut exchange = Exchange::begin(&errand, &session, asked.limit);
     let network = &errand.sender.network;
     let deadline = network.deadline();
     let mut now = network.clock.now();

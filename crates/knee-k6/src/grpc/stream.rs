@@ -183,8 +183,9 @@ pub async fn serve(errand: Errand, opening: Opening, tell: impl FnOnce(Result<()
     if let Err(words) = check(&asked.metadata) {
         return tell(Err(Status::new(Code::Internal, words)));
     }
-    let mut exchange = Exchange::begin(&errand, &session, asked.limit);
     let limit = asked.limit.min(errand.cut);
+    errand.sender.hold_to_ceiling(limit).await;
+    let mut exchange = Exchange::begin(&errand, &session, asked.limit);
     let network = errand.sender.network.clone();
     let deadline = network.deadline();
     let opened = deadline.limit(limit, pin!(exchange.open(&connection, &session, &asked))).await;

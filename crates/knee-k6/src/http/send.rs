@@ -41,8 +41,10 @@ pub struct RequestSender {
     pub observer: Rc<dyn Observer>,
     /// Value of `User-Agent`.
     pub user_agent: Rc<str>,
-    /// Limit of requests per second.
+    /// Limit of requests per second: the option `rps`, which counts requests of `k6/http` alone.
     pub pace: Option<Arc<Pace>>,
+    /// The ceiling of an agent, which counts everything that is opened or called.
+    pub ceiling: Option<Arc<Pace>>,
     /// What endpoints must not show.
     pub secrets: Arc<Secrets>,
 }
@@ -91,6 +93,23 @@ impl RequestSender {
         }
     }
 
+    /// Waits until the ceiling of an agent lets a request, a call, a stream or a socket begin, at most until `limit`. Says
+    /// whether that took time.
+    pub async fn hold_to_ceiling(&self, limit: Nanos) -> bool {
+        self.hold_back(self.ceiling.as_deref(), limit).await
+    }
+
+    async fn hold_back(&self, pace: Option<&Pace>, limit: Nanos) -> bool {
+        let Some(pace) = pace else { return false };
+        let now = self.network.clock.now();
+        let slot = pace.take(now, limit).min(limit);
+        if slot <= now {
+            return false;
+        }
+        self.timer.sleep_until(slot).await;
+        true
+    }
+
     /// One request and its response, in the record; and where the response redirects to.
     async fn hop(
         &self,
@@ -100,12 +119,8 @@ impl RequestSender {
         late: Late,
         Window { mut begun, limit, cut }: Window,
     ) -> (Box<Answer>, Option<Hop>) {
-        if let Some(pace) = &self.pace {
-            let place = pace.take(begun, limit).min(limit);
-            if place > begun {
-                self.timer.sleep_until(place).await;
-                begun = self.network.clock.now();
-            }
+        if self.hold_back(self.pace.as_deref(), limit).await | self.hold_to_ceiling(limit).await {
+            begun = self.network.clock.now();
         }
         let origin = match &hop.target.origin {
             Ok(origin) => origin,

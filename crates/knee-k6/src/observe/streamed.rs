@@ -10,11 +10,13 @@ use knee_core::unit::Nanos;
 
 use super::metered::spans;
 use super::system_tags::{SystemTag, SystemTags};
+use super::tag_key::is_same;
 use super::tag_lists::TagLists;
 use super::tags::{AllTags, OfCheck, OfRequest, Plain};
 use super::{Context, Exchange, Observer};
 use crate::metric::{BuiltIn, MetricId};
 use crate::output::batch::{Batch, TagList};
+use crate::output::columns::Columns;
 use crate::output::{BATCH, Outlet};
 
 /// A batch is sent after this time even if it is small.
@@ -31,20 +33,35 @@ struct Bytes {
     is_due: bool,
 }
 
-/// Samples that were not handed over yet.
+/// Values of columns that are handed over at once: 128 KiB.
+const RUNS: usize = 8 << 10;
+
+/// Samples that were not handed over yet, for outputs that take each of them.
 #[derive(Debug)]
-struct Pending {
+struct Singles {
     batch: Batch,
     lists: TagLists,
+    /// Time of the last batch handed over, on the run's clock.
+    handed_over: Nanos,
+}
+
+/// Samples that were not handed over yet, for outputs of sums.
+#[derive(Debug, Default)]
+struct Added {
+    columns: Columns,
+    lists: TagLists,
+    /// As with [`Singles`].
+    handed_over: Nanos,
 }
 
 /// The samples of one worker.
 pub struct Streamed {
     outlet: Outlet,
     system: SystemTags,
-    pending: RefCell<Pending>,
-    /// Time of the last batch handed over, on the run's clock.
-    handed_over: Cell<Nanos>,
+    /// If any output takes single samples.
+    singles: Option<RefCell<Singles>>,
+    /// If any output takes sums.
+    added: Option<RefCell<Added>>,
     bytes: RefCell<Vec<Bytes>>,
     /// Wall-clock time at which the run's clock read zero; known with the first sample.
     origin: Cell<Option<Nanos>>,
@@ -53,11 +70,12 @@ pub struct Streamed {
 impl Streamed {
     /// A worker without samples.
     pub fn new(outlet: Outlet, system: SystemTags) -> Self {
+        let singles = || Singles { batch: new_batch(), lists: TagLists::default(), handed_over: Nanos::ZERO };
         Self {
+            singles: outlet.takes_singles().then(|| RefCell::new(singles())),
+            added: outlet.takes_columns().then(RefCell::default),
             outlet,
             system,
-            pending: RefCell::new(Pending { batch: new_batch(), lists: TagLists::default() }),
-            handed_over: Cell::new(Nanos::ZERO),
             bytes: RefCell::default(),
             origin: Cell::new(None),
         }
@@ -73,15 +91,41 @@ impl Streamed {
     }
 
     fn push(&self, samples: &[(MetricId, f64)], context: &Context<'_>, tags: &dyn AllTags) {
+        if let Some(added) = &self.added {
+            self.push_added(&mut added.borrow_mut(), samples, context.at, tags);
+        }
+        if let Some(singles) = &self.singles {
+            self.push_singles(&mut singles.borrow_mut(), samples, context, tags);
+        }
+    }
+
+    fn push_added(&self, added: &mut Added, samples: &[(MetricId, f64)], at: Nanos, tags: &dyn AllTags) {
+        let Added { columns, lists, handed_over } = added;
+        let tags = lists.place(tags, |list| columns.list(list));
+        columns.push(self.wall(at), tags, samples);
+        if columns.runs() >= RUNS || at.since(*handed_over) >= PACE {
+            *handed_over = at;
+            self.outlet.send_columns(std::mem::take(columns));
+            lists.begin_batch();
+        }
+    }
+
+    fn push_singles(
+        &self,
+        singles: &mut Singles,
+        samples: &[(MetricId, f64)],
+        context: &Context<'_>,
+        tags: &dyn AllTags,
+    ) {
         let metadata =
             (!context.metadata.is_empty()).then(|| Arc::new(TagList::new(context.metadata.to_vec())));
         let at = context.at;
-        let Pending { batch, lists } = &mut *self.pending.borrow_mut();
-        let tags = lists.place(tags, batch);
+        let Singles { batch, lists, handed_over } = singles;
+        let tags = lists.place(tags, |list| batch.list(list));
         batch.push(self.wall(at), tags, metadata, samples.iter().copied());
-        if batch.len() >= BATCH || at.since(self.handed_over.get()) >= PACE {
-            self.handed_over.set(at);
-            self.outlet.send(std::mem::replace(batch, new_batch()));
+        if batch.len() >= BATCH || at.since(*handed_over) >= PACE {
+            *handed_over = at;
+            self.outlet.send_singles(std::mem::replace(batch, new_batch()));
             lists.begin_batch();
         }
     }
@@ -110,9 +154,12 @@ impl Streamed {
 
     /// The samples of bytes for what has passed since the last ones. k6 has one pair per iteration.
     fn tell_bytes(&self, sent: u64, received: u64, context: &Context<'_>) {
-        let samples = [(BuiltIn::DataSent.id(), sent as f64), (BuiltIn::DataReceived.id(), received as f64)];
-        self.push(&samples, context, &self.plain(context));
+        self.push(&of_bytes(sent, received), context, &self.plain(context));
     }
+}
+
+fn of_bytes(sent: u64, received: u64) -> [(MetricId, f64); 2] {
+    [(BuiltIn::DataSent.id(), sent as f64), (BuiltIn::DataReceived.id(), received as f64)]
 }
 
 /// A batch with room for all samples that it can have: the last ones are those of a request.
@@ -127,21 +174,24 @@ fn part_of<'a>(context: &Context<'a>) -> (&'a str, &'a str) {
 
 /// Where the bytes of a scenario are.
 fn find<'a>(all: &'a mut [Bytes], (scenario, group): (&str, &str)) -> Option<&'a mut Bytes> {
-    all.iter_mut().find(|bytes| bytes.scenario == scenario && bytes.group == group)
+    all.iter_mut().find(|bytes| {
+        is_same(bytes.scenario.as_bytes(), scenario.as_bytes())
+            && is_same(bytes.group.as_bytes(), group.as_bytes())
+    })
 }
 
 impl Observer for Streamed {
     fn request(&self, exchange: &Exchange<'_>, context: &Context<'_>) {
         let context = &Context { at: exchange.at, ..*context };
-        let mut samples = Vec::with_capacity(9);
-        samples.push((BuiltIn::HttpReqs.id(), 1.0));
-        samples.extend(
-            spans(&exchange.answer.timings).map(|(metric, span)| (metric.id(), span.as_millis_f64())),
-        );
-        if let Some(expected) = exchange.expected {
-            samples.push((BuiltIn::HttpReqFailed.id(), f64::from(u8::from(!expected))));
+        let mut samples = [(BuiltIn::HttpReqs.id(), 1.0); 9];
+        let spans = spans(&exchange.answer.timings);
+        for (sample, (metric, span)) in samples[1..].iter_mut().zip(spans) {
+            *sample = (metric.id(), span.as_millis_f64());
         }
-        self.push(&samples, context, &OfRequest::new(exchange, context, self.system));
+        samples[8] = (BuiltIn::HttpReqFailed.id(), f64::from(u8::from(exchange.expected != Some(true))));
+        // Without an expectation, nothing has failed.
+        let taken = if exchange.expected.is_some() { &samples[..] } else { &samples[..8] };
+        self.push(taken, context, &OfRequest::new(exchange, context, self.system));
         self.add_bytes(exchange.bytes_sent, exchange.bytes_received, context);
     }
 
@@ -170,12 +220,10 @@ impl Observer for Streamed {
         };
         let (sent, received) =
             find(&mut self.bytes.borrow_mut(), part_of(context)).map(taken).unwrap_or_default();
-        self.tell_bytes(sent, received, context);
-        if whole {
-            let samples =
-                [(BuiltIn::IterationDuration.id(), span.as_millis_f64()), (BuiltIn::Iterations.id(), 1.0)];
-            self.push(&samples, context, &self.plain(context));
-        }
+        let [sent, received] = of_bytes(sent, received);
+        let span = (BuiltIn::IterationDuration.id(), span.as_millis_f64());
+        let samples = [sent, received, span, (BuiltIn::Iterations.id(), 1.0)];
+        self.push(if whole { &samples } else { &samples[..2] }, context, &self.plain(context));
     }
 
     fn dropped(&self, count: u64, context: &Context<'_>) {
@@ -197,9 +245,11 @@ impl Drop for Streamed {
             let context = Context { scenario, group, tags: &[], metadata: &[], at };
             self.tell_bytes(*sent, *received, &context);
         }
-        let batch = std::mem::take(&mut self.pending.get_mut().batch);
-        if !batch.is_empty() {
-            self.outlet.send(batch);
+        if let Some(singles) = &mut self.singles {
+            self.outlet.send_singles(std::mem::take(&mut singles.get_mut().batch));
+        }
+        if let Some(added) = &mut self.added {
+            self.outlet.send_columns(std::mem::take(&mut added.get_mut().columns));
         }
     }
 }

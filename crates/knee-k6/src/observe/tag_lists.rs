@@ -7,20 +7,34 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::tags::AllTags;
-use crate::output::batch::{Batch, ListId, TagList};
+use super::tag_key::TagKey;
+use super::tags::{AllTags, KINDS};
+use crate::output::batch::{ListId, TagList};
 
 /// Most lists that are kept; scripts that put ids into tags or names fill it repeatedly.
 const LISTS_MAX: usize = 1_024;
+
+/// Lists of each kind of sample that are found without a look into the table.
+const RECENT: usize = 8;
 
 /// The lists of one worker.
 #[derive(Debug, Default)]
 pub struct TagLists {
     known: FxHashMap<Box<[u8]>, Known>,
-    /// The names and values that are looked up; kept for reuse.
-    key: Vec<u8>,
-    /// Number of the batch that is filled.
+    /// The last ones, by their hint.
+    recent: [[Recent; RECENT]; KINDS],
+    /// What is looked up; kept for reuse.
+    key: TagKey,
+    /// Number of the batch, or of the set of columns, that is filled.
     batch: u64,
+}
+
+/// A list that was used lately, by its key.
+#[derive(Debug, Default)]
+struct Recent {
+    key: Vec<u8>,
+    batch: u64,
+    id: ListId,
 }
 
 /// A list, and its place in the last batch that has it.
@@ -32,29 +46,33 @@ struct Known {
 }
 
 impl TagLists {
-    /// The place in `batch` of a list of `tags`, sorted by name.
-    pub fn place(&mut self, tags: &dyn AllTags, batch: &mut Batch) -> ListId {
-        let key = &mut self.key;
-        key.clear();
-        tags.each(&mut |name, value| {
-            for text in [name, value] {
-                // With its length, so that no other texts have the same bytes.
-                key.extend_from_slice(&(text.len() as u32).to_le_bytes());
-                key.extend_from_slice(text.as_bytes());
-            }
-        });
-        if let Some(known) = self.known.get_mut(self.key.as_slice()) {
+    /// The place of a list of `tags`, sorted by name, in what is filled. `add` puts a list there that it does not have yet.
+    pub fn place(&mut self, tags: &dyn AllTags, add: impl FnOnce(Arc<TagList>) -> ListId) -> ListId {
+        let (kind, hint) = tags.hint();
+        let place = (kind, hint % RECENT);
+        let Recent { key, batch, id } = std::mem::take(&mut self.recent[place.0][place.1]);
+        self.key.begin(key);
+        tags.identify(&mut self.key);
+        let (key, is_same) = self.key.end();
+        let id = if is_same && batch == self.batch { id } else { self.find(&key, tags, add) };
+        self.recent[place.0][place.1] = Recent { key, batch: self.batch, id };
+        id
+    }
+
+    /// The place of the list with this key.
+    fn find(&mut self, key: &[u8], tags: &dyn AllTags, add: impl FnOnce(Arc<TagList>) -> ListId) -> ListId {
+        if let Some(known) = self.known.get_mut(key) {
             if known.batch != self.batch {
-                (known.batch, known.id) = (self.batch, batch.list(known.list.clone()));
+                (known.batch, known.id) = (self.batch, add(known.list.clone()));
             }
             return known.id;
         }
         let list = Arc::new(TagList::new(tags.sorted()));
-        let id = batch.list(list.clone());
+        let id = add(list.clone());
         if self.known.len() >= LISTS_MAX {
             self.known.clear();
         }
-        self.known.insert(self.key.as_slice().into(), Known { list, batch: self.batch, id });
+        self.known.insert(key.into(), Known { list, batch: self.batch, id });
         id
     }
 
@@ -72,12 +90,14 @@ mod tests {
     use super::super::system_tags::SystemTags;
     use super::super::tags::Plain;
     use super::*;
+    use crate::output::batch::Batch;
 
     fn place(lists: &mut TagLists, batch: &mut Batch, tags: &[(&str, &str)]) -> ListId {
         let tags: Vec<_> =
             tags.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let context = Context { scenario: "", group: "", tags: &tags, metadata: &[], at: Nanos::ZERO };
-        lists.place(&Plain { context: &context, system: SystemTags::of([""]) }, batch)
+        let tags = Plain { context: &context, system: SystemTags::of([""]) };
+        lists.place(&tags, |list| batch.list(list))
     }
 
     /// The tags of every moment of a batch.

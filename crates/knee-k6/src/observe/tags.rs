@@ -6,6 +6,7 @@
 use std::cell::OnceCell;
 
 use super::system_tags::{SystemTag, SystemTags};
+use super::tag_key::TagKey;
 use super::{Context, Exchange};
 use crate::metric::Tags;
 
@@ -13,6 +14,13 @@ use crate::metric::Tags;
 pub trait AllTags: Tags {
     /// Calls `each` with every tag; of two with one name the first counts.
     fn each(&self, each: &mut dyn FnMut(&str, &str));
+
+    /// Puts what no other tags of the same worker have into `key`. Cheaper than the tags themselves, because numbers are
+    /// not written out and nothing is looked up by name.
+    fn identify(&self, key: &mut TagKey);
+
+    /// What the sample is of, below [`KINDS`], and a number that differs for most tags of this kind that take turns.
+    fn hint(&self) -> (usize, usize);
 
     /// All tags, sorted by name.
     fn sorted(&self) -> Vec<(String, String)> {
@@ -25,6 +33,17 @@ pub trait AllTags: Tags {
         tags.sort_unstable();
         tags
     }
+}
+
+/// Begins the bytes that stand for the tags of a check, and of a request.
+const CHECK: u8 = 1;
+const REQUEST: u8 = 2;
+/// Kinds of samples whose tags are found in different ways.
+pub const KINDS: usize = 3;
+
+/// A number that differs for most texts that take turns: names and URLs end in different ways.
+fn hint_of(text: &str) -> usize {
+    text.len() + text.bytes().last().map_or(0, usize::from)
 }
 
 /// The tags of a sample that is neither request nor check.
@@ -49,6 +68,18 @@ impl Tags for Plain<'_> {
 }
 
 impl AllTags for Plain<'_> {
+    fn identify(&self, key: &mut TagKey) {
+        // Without a group is something else than with an empty one.
+        key.put([if self.system.has(SystemTag::Group) { b'g' } else { b'p' }]);
+        key.text(self.context.scenario);
+        key.text(self.context.group);
+        key.pairs(self.context.tags);
+    }
+
+    fn hint(&self) -> (usize, usize) {
+        (0, hint_of(self.context.group))
+    }
+
     fn each(&self, each: &mut dyn FnMut(&str, &str)) {
         self.context.tags.iter().rev().for_each(|(name, value)| each(name, value));
         for name in ["group", "scenario"] {
@@ -75,6 +106,16 @@ impl Tags for OfCheck<'_> {
 }
 
 impl AllTags for OfCheck<'_> {
+    fn identify(&self, key: &mut TagKey) {
+        key.put([CHECK]);
+        key.text(self.check);
+        self.plain.identify(key);
+    }
+
+    fn hint(&self) -> (usize, usize) {
+        (CHECK.into(), hint_of(self.check))
+    }
+
     fn each(&self, each: &mut dyn FnMut(&str, &str)) {
         if let Some(check) = self.tag("check") {
             each("check", check);
@@ -154,6 +195,36 @@ impl Tags for OfRequest<'_> {
 }
 
 impl AllTags for OfRequest<'_> {
+    fn identify(&self, key: &mut TagKey) {
+        let Exchange { answer, method, expected, request, .. } = self.exchange;
+        let has = |tag| self.plain.system.has(tag);
+        let expected = expected.map_or(0, |expected| 1 + u8::from(expected));
+        let [status, code] = [answer.status, answer.error_code()].map(u16::to_le_bytes);
+        let named = u8::from(request.name.is_some()) + 2 * u8::from(answer.error.is_some());
+        key.put([REQUEST, expected, status[0], status[1], code[0], code[1], named]);
+        key.text(answer.protocol());
+        key.text(method);
+        if has(SystemTag::Url) || has(SystemTag::Name) {
+            key.text(&answer.target.shown);
+        }
+        key.text(request.name.as_deref().unwrap_or_default());
+        if has(SystemTag::Error) {
+            key.text(answer.error.as_ref().map_or("", |(words, _)| words));
+        }
+        for tag in [SystemTag::Ip, SystemTag::TlsVersion] {
+            if has(tag) {
+                key.text(self.system_tag(tag).unwrap_or_default());
+            }
+        }
+        key.pairs(&request.tags);
+        self.plain.identify(key);
+    }
+
+    fn hint(&self) -> (usize, usize) {
+        let Exchange { answer, method, .. } = self.exchange;
+        (REQUEST.into(), hint_of(&answer.target.shown) + method.len() + usize::from(answer.status))
+    }
+
     fn each(&self, each: &mut dyn FnMut(&str, &str)) {
         const OF_REQUESTS: [&str; 10] = [
             "error",

@@ -10,7 +10,7 @@ use knee_core::share::{Segment, Sequence, Share, ShareError};
 use serde_json::Value;
 
 use super::defaults::{OPTIONAL_SYSTEM_TAGS, SYSTEM_TAGS, TREND_STATS};
-use super::exported::exported;
+use super::exported::{exported, plain, with_shortcuts};
 use super::layer::{Layer, Source};
 use super::resolved::{HttpOptions, Options, RunOptions};
 use super::scenario::{Executor, Form, ScenarioSpec, Scenarios};
@@ -35,6 +35,7 @@ pub fn resolve(layers: Layers, is_exported: impl Fn(&str) -> bool) -> Result<Opt
     let mut warnings = Vec::new();
     let (file, _) = Layer::from_value(&layers.file)?;
     let (script, unknown) = Layer::from_value(&layers.script)?;
+    let ext = layers.script.get("ext").unwrap_or(&Value::Null);
     if !unknown.is_empty() {
         warnings.push(format!(
             "There were unknown fields in the options exported in the script: {}",
@@ -63,7 +64,9 @@ pub fn resolve(layers: Layers, is_exported: impl Fn(&str) -> bool) -> Result<Opt
         warn_about(scenario, &forms[&scenario.name], &mut warnings);
     }
     let exported = exported(&merged, &forms);
-    complete(merged, scenarios, exported, warnings)
+    let plain = plain(&merged, ext);
+    let inspected = with_shortcuts(exported.clone(), &merged, ext);
+    Ok(Options { plain, inspected, ..complete(merged, scenarios, exported, warnings)? })
 }
 
 fn warn_about(scenario: &ScenarioSpec, form: &Form, warnings: &mut Vec<String>) {
@@ -231,6 +234,8 @@ fn complete(
         http: http_options(options),
         warnings,
         exported,
+        plain: Value::Null,
+        inspected: Value::Null,
     })
 }
 

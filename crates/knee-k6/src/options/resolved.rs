@@ -35,6 +35,10 @@ pub struct Options {
     pub warnings: Vec<String>,
     /// All options as a script sees them in `exec.test.options`.
     pub exported: serde_json::Value,
+    /// All options as k6 writes them into archives.
+    pub plain: serde_json::Value,
+    /// The same with everything that a run fills in, as `k6 inspect` shows them.
+    pub inspected: serde_json::Value,
 }
 
 /// Options of requests.

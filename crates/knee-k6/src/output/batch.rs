@@ -35,8 +35,20 @@ impl TagList {
 }
 
 /// The place of a list of tags in a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListId(u32);
+
+impl ListId {
+    /// The list at this place.
+    pub(super) const fn at(place: usize) -> Self {
+        Self(place as u32)
+    }
+
+    /// Its place.
+    pub(super) const fn place(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// One moment: the samples that have its time and its tags.
 #[derive(Debug)]
@@ -45,8 +57,6 @@ struct Moment {
     at: Nanos,
     tags: ListId,
     metadata: Option<Arc<TagList>>,
-    /// How many samples each of its values stands for.
-    count: u64,
     /// Where its samples end.
     end: usize,
 }
@@ -66,8 +76,6 @@ pub struct Samples<'a> {
     pub at: Nanos,
     /// Their tags, sorted by name.
     pub tags: &'a TagList,
-    /// How many samples each value stands for: one, unless they come from histograms.
-    pub count: u64,
     /// Metadata, which no filter asks for, in any order.
     pub metadata: Option<&'a TagList>,
     /// The metric of each, and its value; milliseconds and bytes where the metric has a unit.
@@ -83,7 +91,7 @@ impl Batch {
     /// Adds a list of tags, to be named by [`Batch::push`].
     pub fn list(&mut self, tags: Arc<TagList>) -> ListId {
         self.lists.push(tags);
-        ListId(self.lists.len() as u32 - 1)
+        ListId::at(self.lists.len() - 1)
     }
 
     /// Adds samples of one moment. `tags` must be of this batch.
@@ -95,21 +103,7 @@ impl Batch {
         samples: impl IntoIterator<Item = (MetricId, f64)>,
     ) {
         self.samples.extend(samples);
-        self.moments.push(Moment { at, tags, metadata, count: 1, end: self.samples.len() });
-    }
-
-    /// Adds values of one moment that each stand for `count` samples; nothing for none.
-    pub fn push_many(
-        &mut self,
-        at: Nanos,
-        tags: ListId,
-        count: u64,
-        samples: impl IntoIterator<Item = (MetricId, f64)>,
-    ) {
-        if count > 0 {
-            self.samples.extend(samples);
-            self.moments.push(Moment { at, tags, metadata: None, count, end: self.samples.len() });
-        }
+        self.moments.push(Moment { at, tags, metadata, end: self.samples.len() });
     }
 
     /// Number of samples.
@@ -128,9 +122,9 @@ impl Batch {
         self.moments.iter().map(move |moment| {
             let values = &self.samples[from..moment.end];
             from = moment.end;
-            let tags = &self.lists[moment.tags.0 as usize];
+            let tags = &self.lists[moment.tags.place()];
             let metadata = moment.metadata.as_deref();
-            Samples { at: moment.at, tags, count: moment.count, metadata, values }
+            Samples { at: moment.at, tags, metadata, values }
         })
     }
 }

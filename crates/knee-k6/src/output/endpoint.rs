@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::batch::Batch;
+use super::columns::Columns;
 
 /// Tells the user something while the load runs.
 pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
@@ -15,6 +16,9 @@ pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
 pub trait Push: Send {
     /// Takes samples.
     fn add(&mut self, batch: &Batch);
+
+    /// Takes samples of which only the sums matter: of a worker, or of an interval.
+    fn add_columns(&mut self, columns: &Columns);
 
     /// Sends if it is time.
     fn tick(&mut self);

@@ -1,9 +1,12 @@
 //! What outputs of sums have in common: numbers for sets of tags, intervals, and a thread that sends messages.
 //!
 //! Never waits for the endpoint while the load runs: if two messages wait, the next one is left out and counted. Its
-//! figures are not lost, because the following message has the sums of the whole run. Does not know what a message is.
+//! figures are not lost, because a later message has the sums of the whole run. A message of what has changed must then
+//! have all of it: see [`Sender::has_missed`]. Does not know what a message is.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
@@ -52,7 +55,8 @@ impl TagSets {
         }
     }
 
-    fn number(&mut self, pairs: &[(String, String)]) -> Option<TagSet> {
+    /// The number of these tags; `None` if there are too many sets.
+    pub fn number(&mut self, pairs: &[(String, String)]) -> Option<TagSet> {
         if let Some(number) = self.numbers.get(pairs) {
             return Some(*number);
         }
@@ -106,6 +110,8 @@ pub struct Sender<M> {
     receiver: &'static str,
     messages: SyncSender<M>,
     left_out: u64,
+    /// Whether a message was left out or refused that none of those after it makes up for.
+    missed: Arc<AtomicBool>,
     thread: JoinHandle<Sent>,
 }
 
@@ -130,17 +136,25 @@ impl<M: Send + 'static> Sender<M> {
         connect: impl FnOnce() -> S + Send + 'static,
     ) -> io::Result<Self> {
         let (messages, inbox) = sync_channel(WAITING_MAX);
+        let missed: Arc<AtomicBool> = Arc::default();
+        let failed = missed.clone();
         let thread = Builder::new()
             .name(receiver.to_lowercase())
-            .spawn(move || send_each(&url, &inbox, &say, connect()))?;
-        Ok(Self { receiver, messages, left_out: 0, thread })
+            .spawn(move || send_each(&url, &inbox, (&say, &failed), connect()))?;
+        Ok(Self { receiver, messages, left_out: 0, missed, thread })
     }
 
     /// Hands a message over, or counts it as left out if the endpoint is too slow.
     pub fn offer(&mut self, message: M) {
         if let Err(TrySendError::Full(_)) = self.messages.try_send(message) {
             self.left_out += 1;
+            self.missed.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Whether a message was left out or refused since the last call.
+    pub fn has_missed(&self) -> bool {
+        self.missed.swap(false, Ordering::Relaxed)
     }
 
     /// Sends the last messages, and waits until they are sent or their time is over. Returns a warning for the user, if
@@ -183,7 +197,7 @@ fn warning(receiver: &str, sent: &Sent, left_out: u64, lost: u64) -> Option<Stri
 fn send_each<M>(
     url: &str,
     inbox: &Receiver<M>,
-    say: &Say,
+    (say, missed): (&Say, &AtomicBool),
     mut export: impl FnMut(&M) -> Result<(), String>,
 ) -> Sent {
     let mut sent = Sent::default();
@@ -200,6 +214,7 @@ fn send_each<M>(
                 in_text(url)
             ));
         }
+        missed.store(true, Ordering::Relaxed);
         sent.failed += 1;
         sent.first_error.get_or_insert(error);
     }

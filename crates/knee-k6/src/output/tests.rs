@@ -79,7 +79,7 @@ fn a_metric_is_introduced_with_its_filters() {
     let mut out = Vec::new();
     let tags = tags(&[]);
     let values = [(BuiltIn::HttpReqDuration.id(), 1.0)];
-    lines.add(&mut out, &Samples { at: AT, tags: &tags, count: 1, metadata: None, values: &values });
+    lines.add(&mut out, &Samples { at: AT, tags: &tags, metadata: None, values: &values });
     let text = String::from_utf8(out).unwrap();
     assert!(text.contains(r#""submetrics":[{"name":"http_req_duration{expected_response:true}","suffix":"expected_response:true","tags":{"expected_response":"true"}},{"name":"http_req_duration{group:::outer}","suffix":"group:::outer","tags":{"group":"::outer"}}]"#), "{text}");
 }
@@ -107,9 +107,9 @@ fn a_packed_file_holds_the_same_lines() {
 
 #[test]
 fn samples_that_the_writer_cannot_take_are_counted() {
-    let (batches, inbox) = sync_channel(1);
+    let (parcels, inbox) = sync_channel(1);
     let lost = Arc::new(AtomicU64::new(0));
-    let outlet = Outlet { batches, lost: lost.clone() };
+    let outlet = Outlet { parcels, lost: lost.clone(), takes: (true, true) };
     (0..3).for_each(|_| outlet.send(samples(&metrics())));
     drop((outlet, inbox));
     let writer = Writer { thread: std::thread::spawn(|| Ok(Vec::new())), lost };
@@ -160,7 +160,7 @@ fn metadata_follows_the_tags() {
     let mut out = Vec::new();
     let (tags, metadata) = (tags(&[("a", "b")]), tags(&[("vu", "1")]));
     let values = [(BuiltIn::HttpReqs.id(), 1.0), (BuiltIn::HttpReqs.id(), 2.0)];
-    let samples = Samples { at: AT, tags: &tags, count: 1, metadata: Some(&metadata), values: &values };
+    let samples = Samples { at: AT, tags: &tags, metadata: Some(&metadata), values: &values };
     json::Lines::new(metrics(), BTreeMap::new()).add(&mut out, &samples);
     let text = String::from_utf8(out).unwrap();
     for value in ["1", "2"] {

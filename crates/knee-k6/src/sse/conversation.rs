@@ -37,6 +37,7 @@ use crate::http::send::RequestSender;
 pub async fn converse(errand: Errand, request: Rc<Request>, decodes: bool, stream: Rc<EventStream>) {
     let Errand { sender, late, cut } = errand;
     let limit = stream.session().begun().saturating_add(request.timeout).min(cut);
+    sender.hold_to_ceiling(limit).await;
     let mut client = Client::new(Rc::new(UserPool::of_http1(sender.network.clone())));
     client.set_request_limit(Some(limit));
     let mut hop = Hop::first(&request, request.target.clone());

@@ -18,6 +18,7 @@ use crate::errand::Errand;
 /// Opens the socket of `line` and serves it.
 pub async fn converse(errand: Errand, request: SocketRequest, line: Rc<Line>) {
     let Errand { sender, late, cut } = errand;
+    sender.hold_to_ceiling(cut).await;
     let dialled = dial(&sender, &request, line.session(), late.take(), cut).await;
     match dialled.result {
         Ok(socket) => line.open(socket, dialled.reply.unwrap_or_default()),

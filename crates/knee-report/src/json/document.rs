@@ -118,6 +118,9 @@ pub struct Document<'v> {
     metrics: Vec<Metric<'v>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     thresholds: Vec<Limit<'v>>,
+    /// Samples and checks of scripts that none of these has.
+    #[serde(skip_serializing_if = "interval::is_zero")]
+    not_counted: u64,
     series: Series<'v>,
     #[serde(skip_serializing_if = "Option::is_none")]
     observations: Option<Observed<'v>>,
@@ -171,6 +174,7 @@ impl<'v> Document<'v> {
             checks: Checked::all(&view.metrics),
             metrics: Metric::all(&view.metrics),
             thresholds: Limit::all(&view.metrics),
+            not_counted: view.metrics.left_out,
             series: Series(&view.series),
             observations: (!view.observations.sources.is_empty()).then_some(Observed(&view.observations)),
         }

@@ -28,6 +28,7 @@ pub fn lines(view: &View, style: &Style) -> Vec<String> {
     if more > 0 {
         lines.push(format!("  {} more in the JSON: thresholds, checks, metrics", count(more as u64)));
     }
+    lines.extend(script.left_out_in_words().map(|words| format!("  {words}")));
     lines
 }
 

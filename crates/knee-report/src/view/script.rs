@@ -18,6 +18,8 @@ pub struct Script {
     pub checks: Vec<Checked>,
     /// The metrics of the whole load that no other part of a report shows.
     pub metrics: Vec<Counted>,
+    /// Samples and checks that are in none of them, because there were too many metrics or names.
+    pub left_out: u64,
 }
 
 /// A threshold.
@@ -56,12 +58,29 @@ pub struct Counted {
 impl Script {
     /// What `metrics` have.
     pub fn of(metrics: &Metrics) -> Self {
-        Self { thresholds: limits(metrics), checks: checks(metrics), metrics: counted(metrics) }
+        Self {
+            thresholds: limits(metrics),
+            checks: checks(metrics),
+            metrics: counted(metrics),
+            left_out: metrics.left_out,
+        }
     }
 
     /// Whether there is nothing to show.
     pub fn is_empty(&self) -> bool {
-        self.thresholds.is_empty() && self.checks.is_empty() && self.metrics.is_empty()
+        self.left_out_in_words().is_none()
+            && self.thresholds.is_empty()
+            && self.checks.is_empty()
+            && self.metrics.is_empty()
+    }
+}
+
+impl Script {
+    /// What is in no row, in a sentence; `None` if nothing is missing.
+    pub fn left_out_in_words(&self) -> Option<String> {
+        let missing = count(self.left_out);
+        let words = format!("samples and checks not counted, because there were too many names: {missing}");
+        (self.left_out > 0).then_some(words)
     }
 }
 
@@ -185,5 +204,14 @@ mod tests {
         assert_eq!(rows, [row("251 ms", false), row("99.10 %", true), row("12", true)]);
         assert_eq!(thresholds_in_words(&metrics).as_deref(), Some("1 of 3 thresholds crossed"));
         assert_eq!(thresholds_in_words(&Metrics::default()), None);
+    }
+
+    #[test]
+    fn what_was_not_counted_is_said_even_if_there_is_nothing_else() {
+        let script = Script::of(&Metrics { left_out: 1_200, ..Metrics::default() });
+        assert!(!script.is_empty());
+        let words = "samples and checks not counted, because there were too many names: 1,200";
+        assert_eq!(script.left_out_in_words().as_deref(), Some(words));
+        assert_eq!(Script::default().left_out_in_words(), None);
     }
 }

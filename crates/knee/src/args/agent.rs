@@ -69,7 +69,9 @@ Examples:
   knee fleet ls --nats nats://10.0.0.5        agents, and what they do
   knee fleet stop --all --nats nats://10.0.0.5
   knee fleet resume RUN --nats nats://10.0.0.5
-                                              take over a run whose knee died";
+                                              take over a run whose knee died
+  knee fleet fetch RUN --nats nats://10.0.0.5
+                                              copy what agents kept of a run";
 
 /// What to do with a fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -80,6 +82,8 @@ pub enum FleetAction {
     Stop,
     /// Take over a run whose controller is gone
     Resume,
+    /// Copy the records that agents kept of a run that is over
+    Fetch,
     /// Print the public key that agents know you by; makes the key if there is none
     Key,
 }

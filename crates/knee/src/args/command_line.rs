@@ -8,6 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::agent::{AgentArgs, FleetArgs};
+use super::archive::{ArchiveArgs, InspectArgs};
 use super::audit::AuditArgs;
 use super::compare::{CalibrateArgs, CompareArgs};
 use super::doctor::DoctorArgs;
@@ -91,6 +92,10 @@ enum Subcommands {
     Demo(Box<DemoArgs>),
     /// Run a k6 script
     Run(Box<RunArgs>),
+    /// Write a k6 script with all it needs into one file
+    Archive(Box<ArchiveArgs>),
+    /// Show the options of a k6 script as JSON
+    Inspect(Box<InspectArgs>),
     /// Find the capacity of a service by loading it in steps
     Sweep(Box<SweepArgs>),
     /// Find what stops a service, and prove the remedy on what knee started
@@ -137,6 +142,10 @@ pub enum Invocation {
     Demo(Box<DemoArgs>),
     /// Run a k6 script.
     Run(Box<RunArgs>),
+    /// Write a script with all it needs into one file.
+    Archive(Box<ArchiveArgs>),
+    /// Show the options of a script.
+    Inspect(Box<InspectArgs>),
     /// Find the capacity of a service.
     Sweep(Box<SweepArgs>),
     /// Find what stops a service.
@@ -177,6 +186,8 @@ impl Invocation {
             | Self::History(_)
             | Self::Serve(_)
             | Self::Merge(_)
+            | Self::Archive(_)
+            | Self::Inspect(_)
             | Self::Agent(_)
             | Self::Fleet(_)
             | Self::Doctor(_)
@@ -226,6 +237,8 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Ref
         Some(Subcommands::Fleet(args)) => Invocation::Fleet(args),
         Some(Subcommands::Demo(args)) => Invocation::Demo(args),
         Some(Subcommands::Run(args)) => Invocation::Run(args),
+        Some(Subcommands::Archive(args)) => Invocation::Archive(args),
+        Some(Subcommands::Inspect(args)) => Invocation::Inspect(args),
         Some(Subcommands::Sweep(args)) => Invocation::Sweep(args),
         Some(Subcommands::Find(args)) => Invocation::Find(args),
         Some(Subcommands::Study(args)) => Invocation::Study(args),

@@ -167,6 +167,10 @@ pub struct CompareOutputFlags {
     /// No colours; the variable `NO_COLOR` does the same
     #[arg(long, alias = "disable-color")]
     pub no_color: bool,
+    /// Send the figures of each trial while it runs, as k6's metrics: experimental-prometheus-rw, opentelemetry or
+    /// influxdb=URL/DATABASE; repeatable
+    #[arg(long = "out", value_name = "KIND")]
+    pub out: Vec<String>,
 }
 
 /// Result format of a comparison.

@@ -102,6 +102,10 @@ pub struct StudyOutputFlags {
     /// No colours; the variable `NO_COLOR` does the same
     #[arg(long, alias = "disable-color")]
     pub no_color: bool,
+    /// Send the figures of each trial while it runs, as k6's metrics: experimental-prometheus-rw, opentelemetry or
+    /// influxdb=URL/DATABASE; repeatable
+    #[arg(long = "out", value_name = "KIND", conflicts_with_all = ["report_only", "dry_run", "up"])]
+    pub out: Vec<String>,
 }
 
 /// Result format of a study.

@@ -174,8 +174,8 @@ pub struct SweepOutputFlags {
     /// Unit of times in text [default: chosen to fit]
     #[arg(short = 'u', long, value_name = "UNIT", value_parser = unit())]
     pub time_unit: Option<Unit>,
-    /// Send the figures of each step while it runs, as k6's metrics: experimental-prometheus-rw or opentelemetry;
-    /// repeatable
+    /// Send the figures of each step while it runs, as k6's metrics: experimental-prometheus-rw, opentelemetry or
+    /// influxdb=URL/DATABASE; repeatable
     #[arg(long = "out", value_name = "KIND")]
     pub out: Vec<String>,
     /// Go on with the newest sweep of this target that has the same flags, after its last saved step

@@ -51,6 +51,8 @@ pub(super) fn help(line: &[OsString], cli: &Command) -> String {
 pub(super) fn example(line: &[OsString]) -> Option<&'static str> {
     let example = match line.get(1).and_then(|word| word.to_str()) {
         Some("run") => "write `knee run script.js`",
+        Some("archive") => "write `knee archive script.js`",
+        Some("inspect") => "write `knee inspect script.js`",
         Some("find") => "give a URL or the folder of a study, as in `knee find labs/todos`",
         Some("study") => "give the folder with the study.toml, as in `knee study labs/lorem-news`",
         Some("merge") => "give the records of all parts, as in `knee merge one.knee two.knee`",
@@ -140,9 +142,7 @@ fn refuse_single_dashes(line: &[OsString], cli: &Command) -> Result<(), Problem>
 /// word, or if it is hardly ever a host name.
 fn refuse_commands_of_k6(line: &[OsString]) -> Result<(), Problem> {
     const ALONE: &str = "knee runs on this machine only and is controlled by signals (Ctrl-C)";
-    const K6: [(&str, &str); 10] = [
-        ("archive", "run the script itself; knee caches modules from the network and checks their hashes"),
-        ("inspect", "`knee run SCRIPT` checks the script and its options before it sends anything"),
+    const K6: [(&str, &str); 8] = [
         ("cloud", ALONE),
         ("login", ALONE),
         ("pause", ALONE),
@@ -156,7 +156,7 @@ fn refuse_commands_of_k6(line: &[OsString]) -> Result<(), Problem> {
     let (first, second) = (words.next().unwrap_or_default(), words.next());
     let known = K6.iter().find(|(name, _)| *name == first);
     match known {
-        Some((name, hint)) if second.is_some() || matches!(*name, "archive" | "inspect" | "version") => {
+        Some((name, hint)) if second.is_some() || *name == "version" => {
             Err(Problem::new(format!("`{name}` is a k6 command that knee does not have"), *hint))
         }
         _ => Ok(()),

@@ -20,6 +20,7 @@ use super::history;
 use super::keep::keep;
 use super::noise;
 use super::progress::Progress;
+use super::pushes;
 use super::saved::open_run;
 use super::sides::Sides;
 use crate::args::{CompareArgs, CompareFormat, CompareOutputFlags};
@@ -99,6 +100,7 @@ fn driven(args: &CompareArgs, sides: [Side; 2], narrate: fn(&str)) -> Result<Exi
     let variants = settings::variants(&named, &args.command).map_err(refused)?;
     let asked = settings::asked("A and B", variants, &args.trial, &args.verdict, args.request.stream)
         .map_err(refused)?;
+    let targets = settings::pushes(args).map_err(refused)?;
     let driver = Sides::new(args, sides).map_err(refused)?;
     let load = driver.words(asked.measure, asked.warm_up).map_err(refused)?;
     let noise = noise::of_this_machine(narrate);
@@ -108,7 +110,9 @@ fn driven(args: &CompareArgs, sides: [Side; 2], narrate: fn(&str)) -> Result<Exi
         Study::new(definition, options, noise).map_err(|refusal| driver_failed(refusal.into()))?;
     let mut sink = open_result(args.output.output.as_deref()).map_err(refused)?;
     let control = Control::new();
-    let fault = drive(&mut study, driver, &control, args.output.quiet, narrate)?;
+    let fault = pushes::during(&targets, narrate, |feed| {
+        drive(&mut study, driver.with_feed(feed), &control, args.output.quiet, narrate)
+    })?;
     let comparison = Comparison::of(&study, load);
     let fault = match fault {
         Some(fault) if comparison.study.totals.trials == 0 => return Err(fault),

@@ -1,4 +1,5 @@
-//! `knee fleet`: who the agents are and what they do; ends their loads; takes over a run whose controller is gone.
+//! `knee fleet`: who the agents are and what they do; ends their loads; takes over a run whose controller is gone; fetches
+//! what they kept.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -14,8 +15,10 @@ use knee_fleet::wire::{Info, Reply, StopLevel};
 use super::failed::{Failed, failed, refused};
 use super::load::exit_of;
 use super::render;
+use super::run::takeover::take_over as script;
 use crate::args::{FleetAction, FleetArgs, Format};
 use crate::exit::Exit;
+use crate::fleet::job::Work;
 use crate::fleet::run::{About, Done, Place, problem_of, resume};
 use crate::problem::{Problem, on_one_line, reason};
 use crate::settings::Surroundings;
@@ -23,6 +26,8 @@ use crate::settings::fleet::{FleetChoice, link, signer, signer_or_new};
 use crate::settings::output::{Progress, Sink};
 use crate::signals;
 use crate::store::{self, Store};
+
+mod fetch;
 
 /// Runs the command.
 ///
@@ -35,6 +40,7 @@ pub fn fleet(args: &FleetArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         FleetAction::Ls => with_fleet(args, async |fleet| list(&fleet).await),
         FleetAction::Stop => with_fleet(args, async |fleet| stop(args, &fleet, narrate).await),
         FleetAction::Resume => take_over(args, narrate),
+        FleetAction::Fetch => with_fleet(args, async |fleet| fetched(args, &fleet, narrate).await),
     }
 }
 
@@ -112,9 +118,15 @@ fn listed(found: &[Info], runs: &[Saved]) -> String {
     for saved in runs.iter().filter(|saved| saved.begun) {
         let title = serde_json::from_value::<About>(saved.about.clone()).map(|about| about.title);
         let title = on_one_line(&title.unwrap_or_default());
-        let _ = writeln!(text, "run {}: {title}, {} agents", saved.run, saved.engaged.len());
+        let ended = if saved.ended { ", ended; what arrived can be merged again" } else { "" };
+        let _ = writeln!(text, "run {}: {title}, {} agents{ended}", saved.run, saved.engaged.len());
     }
     text
+}
+
+async fn fetched(args: &FleetArgs, fleet: &Fleet, narrate: fn(&str)) -> Result<Exit, Failed> {
+    let found = look(fleet, Duration::from_secs(2)).await?;
+    fetch::fetch(args, (fleet, &found), narrate).await
 }
 
 async fn stop(args: &FleetArgs, fleet: &Fleet, narrate: fn(&str)) -> Result<Exit, Failed> {
@@ -147,7 +159,7 @@ async fn stop(args: &FleetArgs, fleet: &Fleet, narrate: fn(&str)) -> Result<Exit
         let words = match reply {
             Some(Reply::Accepted) => "stopped".to_owned(),
             Some(Reply::Refused { why }) => why.to_string(),
-            None => "no answer".to_owned(),
+            Some(Reply::Record { .. }) | None => "no answer".to_owned(),
         };
         failures += usize::from(words != "stopped");
         narrate(&format!("{}: {}", info.agent, on_one_line(&words)));
@@ -169,9 +181,12 @@ fn take_over(args: &FleetArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         signer: Arc::new(signer_for(args)?),
         mixed: true,
     };
-    let saved = runtime()?.block_on(async {
+    let (saved, job) = runtime()?.block_on(async {
         let fleet = Fleet::connect(&link, choice.signer.clone()).await;
-        fleet.map_err(|error| problem_of(error.into()))?.saved(&run).await.map_err(problem_of)
+        let fleet = fleet.map_err(|error| problem_of(error.into()))?;
+        let saved = fleet.saved(&run).await.map_err(problem_of)?;
+        let job = fleet.kept_job(&saved).await;
+        Ok::<_, Failed>((saved, job))
     })?;
     let about: About = serde_json::from_value(saved.about.clone()).map_err(|error| {
         refused(Problem::new(
@@ -179,9 +194,6 @@ fn take_over(args: &FleetArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
             "use the build of knee that began it",
         ))
     })?;
-    let control = Control::new();
-    let _signals =
-        signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
     let record = store::open_record(None, Store::of_process().as_ref(), about.started, &about.name);
     let record = match record.map_err(refused)? {
         Ok(record) => Some(record),
@@ -191,7 +203,24 @@ fn take_over(args: &FleetArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         }
     };
     let place = Place { record, progress: Progress::Lines, unit: None, keeps_copies: true };
-    let Done { run, path, .. } = resume(&choice, saved, place, &control, narrate)?;
+    let mut taking = Some((saved, place));
+    let job =
+        job.and_then(|job| job.map(|bytes| Work::read(&bytes)).transpose().map_err(|problem| problem.what));
+    match job {
+        Ok(Some(Work::Script(job))) => match script(&job, &choice, &mut taking, narrate) {
+            Err((problem, _)) if taking.is_some() => not_taken(&problem.what, narrate),
+            ended => return ended,
+        },
+        Ok(_) => {}
+        Err(why) => not_taken(&why, narrate),
+    }
+    let Some((saved, place)) = taking else {
+        return Err(failed(Problem::new("the run was taken over already", "")));
+    };
+    let control = Control::new();
+    let _signals =
+        signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
+    let Done { run, path, .. } = resume(&choice, saved, None, place, &control, narrate)?;
     let surroundings = Surroundings::read();
     let color = surroundings.stdout_terminal && !surroundings.no_color;
     print(&render(&run, Format::Text, color, None))?;
@@ -199,6 +228,14 @@ fn take_over(args: &FleetArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         narrate(&format!("record: {}", on_one_line(&path.display().to_string())));
     }
     Ok(exit_of(&run.ending, run.validity.validity))
+}
+
+/// The record is merged all the same.
+fn not_taken(why: &str, narrate: fn(&str)) {
+    let why = on_one_line(why);
+    narrate(&format!(
+        "warning: the script is not taken over: {why}; its thresholds are not judged, and its `teardown()` does not run"
+    ));
 }
 
 #[cfg(test)]

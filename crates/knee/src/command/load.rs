@@ -28,11 +28,10 @@ use knee_engine::run::{self, HttpConfig, Listeners};
 use knee_report::text::Style;
 use knee_report::{View, html};
 
-use self::pushes::Pushes;
-
 use super::failed::{Failed, failed, refused};
 use super::journal::{self, Record};
 use super::observe;
+use super::pushes::{self, Feed};
 use super::{INCOMPLETE, INCOMPLETE_TRIAL, build, render, why_invalid};
 use crate::args::{Format, LoadArgs};
 use crate::exit::Exit;
@@ -47,8 +46,6 @@ use crate::settings::fleet::FleetChoice;
 use crate::settings::{self, Load, Surroundings, proxy, target};
 use crate::signals;
 use crate::store::{self, Kind, NewRecord, Store};
-
-mod pushes;
 
 /// Runs the command.
 ///
@@ -126,7 +123,9 @@ pub(super) fn take_once(load: &Load, narrate: fn(&str)) -> Result<Taken, Failed>
     let _signals =
         signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
     let _presence = Presence::announce(narrate);
-    take_as(Kind::Run, load, &way, &control, narrate)
+    pushes::during(&load.output.pushes, narrate, |feed| {
+        take_as(Kind::Run, load, (&way, feed), &control, narrate)
+    })
 }
 
 /// A run and its record.
@@ -136,7 +135,7 @@ pub(super) struct Taken {
     pub(super) record: Option<Record>,
 }
 
-/// Makes the run of a trial and saves its record, whose name is returned.
+/// Makes the run of a trial and saves its record, whose name is returned. Its figures go to `feed` meanwhile.
 ///
 /// # Errors
 ///
@@ -144,10 +143,10 @@ pub(super) struct Taken {
 pub(super) fn take(
     load: &Load,
     way: &HttpConfig,
+    feed: Option<Feed>,
     control: &Control,
-    narrate: fn(&str),
 ) -> Result<(Run, Option<PathBuf>), Failed> {
-    let Taken { run, record } = take_as(Kind::Trial, load, way, control, narrate)?;
+    let Taken { run, record } = take_as(Kind::Trial, load, (way, feed), control, |_| {})?;
     if let Some(problem) = record.as_ref().and_then(|record| record.problem(INCOMPLETE_TRIAL)) {
         return Err(failed(problem));
     }
@@ -159,8 +158,13 @@ pub(super) fn take(
 /// # Errors
 ///
 /// As [`take`].
-pub(super) fn loaded(load: &Load, way: &HttpConfig, control: &Control) -> Result<Loaded, Failed> {
-    let (run, record) = take(load, way, control, |_| {})?;
+pub(super) fn loaded(
+    load: &Load,
+    way: &HttpConfig,
+    feed: Option<Feed>,
+    control: &Control,
+) -> Result<Loaded, Failed> {
+    let (run, record) = take(load, way, feed, control)?;
     let record = record.map(|path| on_one_line(&path.display().to_string()));
     Ok(Loaded { run, record, iteration: None })
 }
@@ -168,7 +172,7 @@ pub(super) fn loaded(load: &Load, way: &HttpConfig, control: &Control) -> Result
 fn take_as(
     kind: Kind,
     load: &Load,
-    way: &HttpConfig,
+    (way, feed): (&HttpConfig, Option<Feed>),
     control: &Control,
     narrate: fn(&str),
 ) -> Result<Taken, Failed> {
@@ -182,7 +186,7 @@ fn take_as(
         control.note(note);
     }
     let (journal, record) = journal(kind, load, &head, narrate)?.unzip();
-    let run = measure(load, head, way, (journal, observer), control, narrate)?;
+    let run = measure(load, head, (way, feed), (journal, observer), control, narrate)?;
     Ok(Taken { run, record })
 }
 
@@ -215,6 +219,7 @@ fn take_of_fleet(
     let made = fleet::run::Load {
         lasts: load.plan.duration().map(|lasts| lasts.saturating_add(load.plan.grace)),
         job: Box::new(move || bytes.take().map(Ok)),
+        keeps_job: false,
         listener: None,
     };
     let Done { run, path, .. } = fleet::run::take(made, choice, &about, place, control, narrate)?;
@@ -228,7 +233,7 @@ fn take_of_fleet(
 /// What failed on this machine.
 pub(crate) fn make_part(load: &Load, control: &Control) -> Result<Option<String>, Failed> {
     let way = way(load).map_err(refused)?;
-    let Taken { record, .. } = take_as(Kind::Run, load, &way, control, |_| {})?;
+    let Taken { record, .. } = take_as(Kind::Run, load, (&way, None), control, |_| {})?;
     let Some(record) = record else {
         return Err(failed(Problem::new("the record cannot be written", "")));
     };
@@ -265,7 +270,7 @@ fn journal(
 fn measure(
     load: &Load,
     head: Head,
-    way: &HttpConfig,
+    (way, feed): (&HttpConfig, Option<Feed>),
     (journal, observer): (Option<FileJournal<File>>, Option<Box<dyn Observer>>),
     control: &Control,
     narrate: fn(&str),
@@ -285,12 +290,13 @@ fn measure(
     let live = Live::start(load.output.progress, load.output.time_unit, events, control.clone())
         .map_err(|error| unable(&error))?;
     let journal = journal.map(|journal| Box::new(journal) as Box<_>);
-    let (pushes, listener) = Pushes::start(load, narrate)?.unzip();
+    let feed = feed.map(|feed| feed.listen(load.plan.endpoints.clone())).transpose()?;
+    let (listening, listener) = feed.unzip();
     let events = std::iter::once(sender).chain(listener).collect();
     let listeners = Listeners { journal, events, observer, metrics: None };
     let run = run::run(head, &requests, way, control, listeners);
-    if let Some(warning) = pushes.and_then(Pushes::finish) {
-        narrate(&format!("warning: {}", on_one_line(&warning)));
+    if let Some(listening) = listening {
+        listening.end();
     }
     let warnings = live.finish(run.as_ref().ok());
     for warning in &warnings {

@@ -11,7 +11,7 @@ use crate::problem::on_one_line;
 use crate::settings::Surroundings as Terminal;
 use crate::settings::fleet as fleets;
 use crate::settings::proxy;
-use crate::settings::script::asked;
+use crate::settings::script::{Asked, asked};
 
 mod counted;
 mod course;
@@ -22,12 +22,44 @@ mod log;
 pub mod part;
 mod source;
 pub(super) mod steps;
+pub(super) mod takeover;
 mod watch;
 pub(super) mod whole;
 
+use std::sync::Arc;
+
 use job::Job;
+use knee_js::session::Session;
+use knee_k6::options::Options;
 use log::Lines;
+pub(super) use source::of_script;
 use source::{load, options, unsupported};
+
+/// A script that was loaded, with its options.
+pub(super) struct Prepared {
+    /// Flags and variables.
+    asked: Asked,
+    /// Where lines of the script go.
+    lines: Arc<Lines>,
+    /// The script.
+    pub(super) session: Session,
+    /// The options of all layers.
+    pub(super) options: Options,
+}
+
+/// Loads a script and checks its options. Sends no request.
+pub(super) fn prepare(args: &RunArgs, narrate: fn(&str)) -> Result<Prepared, Failed> {
+    let env = |name: &str| std::env::var(name).ok();
+    let asked = asked(args, &env, Terminal::read().no_color).map_err(refused)?;
+    asked.notes.iter().for_each(|note| narrate(&format!("note: {}", on_one_line(note))));
+    let lines = Lines::open(&asked.log, narrate).map_err(refused)?;
+    let session = load(args, &asked, &lines)?;
+    session.program.notes().iter().for_each(|note| narrate(&format!("note: {}", on_one_line(note))));
+    let options = options(&asked, &session)?;
+    let warnings = options.warnings.iter().cloned().chain(unsupported(&options));
+    warnings.for_each(|warning| narrate(&format!("warning: {}", on_one_line(&warning))));
+    Ok(Prepared { asked, lines, session, options })
+}
 
 /// Runs the command.
 ///
@@ -35,17 +67,13 @@ use source::{load, options, unsupported};
 ///
 /// What is wrong with the script or its options, or what failed on this machine.
 pub fn run(args: &RunArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
-    let terminal = Terminal::read();
+    let Prepared { asked, lines, session, options } = prepare(args, narrate)?;
     let env = |name: &str| std::env::var(name).ok();
-    let asked = asked(args, &env, terminal.no_color).map_err(refused)?;
-    asked.notes.iter().for_each(|note| narrate(&format!("note: {}", on_one_line(note))));
-    let lines = Lines::open(&asked.log, narrate).map_err(refused)?;
-    let session = load(args, &asked, &lines)?;
-    session.program.notes().iter().for_each(|note| narrate(&format!("note: {}", on_one_line(note))));
-    let options = options(&asked, &session)?;
-    let warnings = options.warnings.iter().cloned().chain(unsupported(&options));
-    let warnings = warnings.chain(proxy::of_script(&env).1);
-    warnings.for_each(|warning| narrate(&format!("warning: {}", on_one_line(&warning))));
+    let warnings = proxy::of_script(&env).1;
+    for warning in &warnings {
+        narrate(&format!("warning: {}", on_one_line(warning)));
+    }
+    let terminal = Terminal::read();
     let job = Job::new(args, &asked, &session, &options, terminal, &lines)?;
     if !args.report.quiet {
         job.introduce(narrate);

@@ -16,7 +16,8 @@ use crate::args::{
 };
 use crate::command::failed::{load_failed, refused};
 use crate::command::load;
-use crate::command::run::whole;
+use crate::command::pushes::{self, Feed};
+use crate::command::run::whole::{self, Beside};
 use crate::fleet::job::UrlJob;
 use crate::problem::{Problem, on_one_line};
 use crate::settings::compare::{self as settings, Side};
@@ -33,6 +34,8 @@ pub struct Sides {
     observe: ObserveFlags,
     /// The machines that load the sides; `None` if this one does.
     remote: Option<Remote>,
+    /// What the figures of trials go to, if anything.
+    feed: Option<Feed>,
 }
 
 /// What is sent.
@@ -76,7 +79,7 @@ impl Sides {
             return Err(Problem::new("`--workers` does not work with a fleet", hint));
         }
         Remote::refuse_observers(remote.as_ref(), &observe)?;
-        let sides = Self { addresses, way, observe, remote };
+        let sides = Self { addresses, way, observe, remote, feed: None };
         sides.check()?;
         Ok(sides)
     }
@@ -90,9 +93,15 @@ impl Sides {
         let flags = Box::new(settings::load(&args.trial, &args.request, &args.connection));
         let addresses = [url.map(str::to_owned), url.map(str::to_owned)];
         let way = Way::Request { flags, path: "/".to_owned() };
-        let sides = Self { addresses, way, observe: ObserveFlags::default(), remote: None };
+        let sides = Self { addresses, way, observe: ObserveFlags::default(), remote: None, feed: None };
         sides.check()?;
         Ok(sides)
+    }
+
+    /// The same with figures that go to `feed`, if there is one.
+    #[must_use]
+    pub fn with_feed(self, feed: Option<Feed>) -> Self {
+        Self { feed, ..self }
     }
 
     fn check(&self) -> Result<(), Problem> {
@@ -166,6 +175,7 @@ impl LoadSource for Sides {
         let url = seen.as_deref().unwrap_or(subject.url);
         let observe =
             observe::of_trial(&self.observe, subject.started).map_err(refused).map_err(load_failed)?;
+        let feed = pushes::of_trial(self.feed.as_ref(), subject, matches!(self.way, Way::Script { .. }));
         let loaded = match &self.way {
             Way::Script { path, flags } => {
                 let flags = RunScriptFlags {
@@ -176,14 +186,14 @@ impl LoadSource for Sides {
                 };
                 let script = path.display().to_string();
                 let choice = self.remote.as_ref().map(|remote| &remote.choice);
-                whole::against(&script, url, (flags, observe, choice), times, control)
+                whole::against(&script, url, (flags, Beside { observe, choice, feed }), times, control)
             }
             Way::Request { path, .. } => {
                 let whole = if started { format!("{url}{path}") } else { url.to_owned() };
                 self.resolve(&whole, times)
                     .and_then(|load| load::way(&load).map(|way| (load, way)))
                     .map_err(refused)
-                    .and_then(|(load, way)| load::loaded(&Load { observe, ..load }, &way, control))
+                    .and_then(|(load, way)| load::loaded(&Load { observe, ..load }, &way, feed, control))
             }
         };
         loaded.map_err(load_failed)

@@ -14,13 +14,14 @@ use knee_study::study::{Conclusion, Options, Study};
 use super::failed::{Failed, driver_failed, failed, refused};
 use super::keep::keep;
 use super::progress::{Progress, plan};
+use super::pushes::{self, Feed};
 use super::{build, noise};
 use crate::args::StudyArgs;
 use crate::exit::Exit;
 use crate::other_load::Presence;
 use crate::problem::{Problem, on_one_line, reason};
 use crate::settings::fleet::Remote;
-use crate::settings::{Surroundings, observe};
+use crate::settings::{Surroundings, fleet, observe, output};
 use crate::signals;
 
 mod document;
@@ -70,6 +71,8 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         return Ok(Exit::Ok);
     }
     observe::of_trial(&args.observe, &[]).map_err(refused)?;
+    let targets = output::pushes(&args.output.out).map_err(refused)?;
+    fleet::refuse_pushes(&args.fleet, &args.output.out).map_err(refused)?;
     let mut writer = Writer::open(args, color).map_err(refused)?;
     let claims_in = &definition.claims_in;
     StudyFolder::of(&folder, &options_of(args), claims_in).check().map_err(refused)?;
@@ -81,7 +84,10 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let control = Control::new();
     let measures = lock.is_some() && !study.is_over();
     if measures {
-        measure(&mut study, &mut sessions, &folder, &control, (args, remote), narrate)?;
+        pushes::during(&targets, narrate, |feed| {
+            let by = By { args, remote, feed };
+            measure(&mut study, &mut sessions, &folder, &control, by, narrate)
+        })?;
     }
     let packed = driver::pack(&study, &sessions, &folder, lock.as_ref());
     let conclusion = study.conclude();
@@ -119,13 +125,20 @@ fn shown(path: &Path) -> String {
     on_one_line(&path.display().to_string())
 }
 
+/// What makes the loads of a study, and what their figures go to.
+struct By<'a> {
+    args: &'a StudyArgs,
+    remote: Option<Remote>,
+    feed: Option<Feed>,
+}
+
 /// Runs the trials that are left. An early end is an error only if there is no trial at all.
 fn measure(
     study: &mut Study,
     sessions: &mut Vec<Session>,
     folder: &Path,
     control: &Control,
-    (args, remote): (&StudyArgs, Option<Remote>),
+    By { args, remote, feed }: By<'_>,
     narrate: fn(&str),
 ) -> Result<(), Failed> {
     let _signals =
@@ -133,7 +146,8 @@ fn measure(
     let interrupted = "interrupted: the result covers the trials so far; --resume continues";
     let mut progress = Progress::new(narrate, args.output.quiet, interrupted);
     let source = |folder: &Path| {
-        Box::new(Declared { folder: folder.to_owned(), observe: args.observe.clone(), remote }) as Box<_>
+        Box::new(Declared { folder: folder.to_owned(), observe: args.observe.clone(), remote, feed })
+            as Box<_>
     };
     let mut observe = |event: knee_driver::Event<'_>| progress.report(&event);
     let presence = Presence::of_series(control, narrate);

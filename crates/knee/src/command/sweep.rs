@@ -22,6 +22,7 @@ use knee_study::sweep::{Report, Sweep};
 use super::build;
 use super::failed::{Failed, driver_failed, failed, refused};
 use super::keep::keep;
+use super::pushes::{self, Feed};
 use crate::args::{ConnectionFlags, FleetFlags, RequestFlags, SweepArgs, SweepFormat};
 use crate::exit::Exit;
 use crate::other_load::Presence;
@@ -68,17 +69,27 @@ pub fn sweep(args: &SweepArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     settings::refuse_misplaced(args, script).map_err(refused)?;
     let settings = settings::of_fleet(settings, args).map_err(refused)?;
     process::check(&settings.pids).map_err(driver_failed)?;
-    if script {
-        let mut loader = script::ScriptLoader::begin(args, &settings, narrate)?;
-        return conduct(args, &settings, &mut loader, narrate);
+    pushes::during(&settings.pushes, narrate, |feed| of_target(args, &settings, feed, narrate))
+}
+
+/// Runs the steps, whose figures go to `feed`.
+fn of_target(
+    args: &SweepArgs,
+    settings: &SweepSettings,
+    feed: Option<Feed>,
+    narrate: fn(&str),
+) -> Result<Exit, Failed> {
+    if args.target.as_deref().is_some_and(settings::is_script) {
+        let mut loader = script::ScriptLoader::begin(args, settings, feed, narrate)?;
+        return conduct(args, settings, &mut loader, narrate);
     }
-    let load = settings::load(args, &settings, &surroundings).map_err(refused)?;
+    let load = settings::load(args, settings, &Surroundings::read()).map_err(refused)?;
     // The agents of a fleet can reach what this machine cannot.
     if load.fleet.is_none() {
         target::probe(&load.targets, &load.http).map_err(refused)?;
     }
-    let mut loader = url::UrlLoader::new(load, &settings).map_err(refused)?;
-    conduct(args, &settings, &mut loader, narrate)
+    let mut loader = url::UrlLoader::new(load, settings, feed).map_err(refused)?;
+    conduct(args, settings, &mut loader, narrate)
 }
 
 fn conduct(

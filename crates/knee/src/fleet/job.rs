@@ -16,12 +16,12 @@ mod share;
 
 mod url;
 
-pub use script::{ScriptFlags, ScriptJob};
+pub use script::{Before, ScriptFlags, ScriptJob};
 pub use share::{idle, share};
 pub use url::UrlJob;
 
 /// The version of a job's layout.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// A job.
 #[derive(Debug, Serialize, Deserialize)]

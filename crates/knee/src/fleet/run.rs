@@ -30,6 +30,9 @@ use crate::settings::fleet::FleetChoice;
 use crate::settings::output::Progress;
 use crate::store::{self, NewRecord};
 
+/// Lines of scripts that are held back behind a screen; all of them are in the agents' logs.
+const HELD_MAX: usize = 1_000;
+
 /// What a controller that takes over wants to know.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct About {
@@ -76,8 +79,42 @@ pub struct Load<'l> {
     pub lasts: Option<Nanos>,
     /// The job, as soon as it is made. Called for the first time when there are agents for it.
     pub job: Box<dyn FnMut() -> Option<Result<Vec<u8>, String>> + 'l>,
+    /// Whether a controller that takes over needs the job.
+    pub keeps_job: bool,
     /// Who hears what is merged.
     pub listener: Option<Listener>,
+}
+
+/// Why there is no run here.
+#[derive(Debug)]
+pub struct NoRun {
+    /// What to say.
+    pub failed: Failed,
+    /// Who has its load.
+    pub load: LoadOf,
+}
+
+/// Who has the load of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadOf {
+    /// There is none, or it goes on by itself.
+    Nobody,
+    /// Another controller.
+    Another,
+    /// This one had it to its end.
+    Own,
+}
+
+impl From<Failed> for NoRun {
+    fn from(failed: Failed) -> Self {
+        Self { failed, load: LoadOf::Nobody }
+    }
+}
+
+impl From<NoRun> for Failed {
+    fn from(no_run: NoRun) -> Self {
+        no_run.failed
+    }
 }
 
 /// Has the agents make a load, and merges what they measured.
@@ -92,7 +129,7 @@ pub fn take(
     place: Place,
     control: &Control,
     narrate: fn(&str),
-) -> Result<Done, Failed> {
+) -> Result<Done, NoRun> {
     let run = RunId::random(&about.name);
     let request = controller::Request {
         run: run.clone(),
@@ -102,10 +139,10 @@ pub fn take(
         lasts: load.lasts,
     };
     let value = serde_json::to_value(about).map_err(|error| unable(&error))?;
-    let Load { job, listener, .. } = load;
+    let Load { job, keeps_job, listener, .. } = load;
     let source = Source { job, listener };
     conduct(choice, (&run, false), (place, source), control, narrate, async |fleet, folder, watcher| {
-        let load = FleetLoad { request, about: value };
+        let load = FleetLoad { request, about: value, keeps_job };
         fleet.run(load, folder, watcher).await
     })
 }
@@ -118,10 +155,11 @@ pub fn take(
 pub fn resume(
     choice: &FleetChoice,
     saved: Saved,
+    listener: Option<Listener>,
     place: Place,
     control: &Control,
     narrate: fn(&str),
-) -> Result<Done, Failed> {
+) -> Result<Done, NoRun> {
     let run = saved.run.clone();
     let request = controller::Request {
         run: run.clone(),
@@ -130,7 +168,7 @@ pub fn resume(
         mixed: choice.mixed,
         lasts: saved.lasts,
     };
-    let source = Source { job: Box::new(|| None), listener: None };
+    let source = Source { job: Box::new(|| None), listener };
     conduct(choice, (&run, true), (place, source), control, narrate, async |fleet, folder, watcher| {
         fleet.resume(saved, request, folder, watcher).await
     })
@@ -143,7 +181,7 @@ fn conduct(
     control: &Control,
     narrate: fn(&str),
     work: impl AsyncFnOnce(&Fleet, PathBuf, &mut dyn Watcher) -> Result<(Vec<Engaged>, Copies), RunError>,
-) -> Result<Done, Failed> {
+) -> Result<Done, NoRun> {
     let folder = copies_folder(run, under_way)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| unable(&error))?;
@@ -160,6 +198,7 @@ fn conduct(
         under_way,
         sender: None,
         lost: false,
+        held: (Vec::new(), 0),
     };
     let ended = runtime.block_on(async {
         let fleet = Fleet::connect(&choice.link, choice.signer.clone()).await?;
@@ -180,11 +219,13 @@ fn conduct(
                 // It has at most empty copies.
                 let _ = std::fs::remove_dir_all(&folder);
             }
-            return Err(problem_of(error));
+            let another = matches!(&error, RunError::Failure(Failure::Superseded));
+            let load = if another { LoadOf::Another } else { LoadOf::Nobody };
+            return Err(NoRun { failed: problem_of(error), load });
         }
     };
     let (lost, keeps) = (showing.lost, showing.place.keeps_copies);
-    let done = showing.finish(&copies)?;
+    let done = showing.finish(&copies).map_err(|failed| NoRun { failed, load: LoadOf::Own })?;
     if lost {
         narrate(&format!(
             "note: NATS keeps what arrived of the run {run} for 7 days; copies: {}",
@@ -200,8 +241,12 @@ fn conduct(
     Ok(done)
 }
 
-/// Where the copies of the agents' records go.
-fn copies_folder(run: &RunId, under_way: bool) -> Result<PathBuf, Failed> {
+/// Where the copies of the agents' records go: a new folder. `under_way`: there can be one of another controller.
+///
+/// # Errors
+///
+/// If it cannot be made.
+pub fn copies_folder(run: &RunId, under_way: bool) -> Result<PathBuf, Failed> {
     let home = store::home(|name| std::env::var_os(name));
     let home = home.unwrap_or_else(std::env::temp_dir);
     let own = home.join("fleet").join(run.as_str());
@@ -273,6 +318,8 @@ struct Showing<'l> {
     under_way: bool,
     sender: Option<SyncSender<Event>>,
     lost: bool,
+    /// What scripts wrote while a screen is shown, and how many more lines there were.
+    held: (Vec<String>, usize),
 }
 
 impl Showing<'_> {
@@ -282,6 +329,36 @@ impl Showing<'_> {
             // A screen that is behind loses a line.
             Some(sender) => drop(sender.try_send(Event::Warning(on_one_line(text)))),
             None => (self.narrate)(&format!("warning: {}", on_one_line(text))),
+        }
+    }
+
+    /// What the script of an agent wrote; behind a screen that is shown.
+    fn wrote(&mut self, agent: &str, lines: &[String], left_out: u64) {
+        let mut all: Vec<String> =
+            lines.iter().map(|line| format!("{agent}: {}", on_one_line(line))).collect();
+        if left_out > 0 {
+            all.push(format!("{agent}: {left_out} further lines are in its log"));
+        }
+        if self.sender.is_some() && matches!(self.place.progress, Progress::Screen { .. }) {
+            let (held, more) = &mut self.held;
+            let fits = all.len().min(HELD_MAX.saturating_sub(held.len()));
+            *more += all.len() - fits;
+            held.extend(all.into_iter().take(fits));
+        } else {
+            for line in &all {
+                (self.narrate)(line);
+            }
+        }
+    }
+
+    /// Shows what was held back behind the screen, which is gone.
+    fn tell_held(&mut self) {
+        let (held, more) = std::mem::take(&mut self.held);
+        for line in held {
+            (self.narrate)(&line);
+        }
+        if more > 0 {
+            (self.narrate)(&format!("{more} further lines of scripts are in the logs of the agents"));
         }
     }
 
@@ -349,6 +426,7 @@ impl Showing<'_> {
             let _ = merging.join();
             let _ = live.finish(None);
         }
+        self.tell_held();
     }
 
     /// The run, merged again if something came too late for the first time.
@@ -362,7 +440,9 @@ impl Showing<'_> {
             _ => (self.merge_again(copies), true),
         };
         self.sender = None;
-        for warning in live.finish(merged.as_ref().ok()) {
+        let said = live.finish(merged.as_ref().ok());
+        self.tell_held();
+        for warning in said {
             (self.narrate)(&format!("warning: {warning}"));
         }
         let path = self.place.record.as_ref().map(|record| record.path.clone());
@@ -443,6 +523,7 @@ impl Watcher for Showing<'_> {
                 }
                 self.said.push(said);
             }
+            Notice::Wrote { agent, lines, left_out } => self.wrote(agent.as_str(), &lines, left_out),
             Notice::Warning { agent, text } => {
                 let warning = format!("{agent}: {text}");
                 self.warn(&warning);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use knee_core::fixture::{Declaration, Ready, Service};
 use knee_core::unit::Nanos;
+use knee_k6::output::Target;
 use knee_study::compare::{A, Asked, B, variant};
 use knee_study::definition::Variant;
 use knee_study::metric::{self, Metric};
@@ -298,6 +299,7 @@ pub fn refuse_misplaced(args: &CompareArgs, records: bool) -> Result<(), Problem
             || args.observe != ObserveFlags::default()
             || args.fleet != FleetFlags::default()
             || args.service_host != ServiceHostFlag::default()
+            || !args.output.out.is_empty()
             || requests;
         return refuse_if(
             loads,
@@ -321,6 +323,16 @@ pub fn refuse_misplaced(args: &CompareArgs, records: bool) -> Result<(), Problem
         "the script defines its requests, load and duration",
         "leave out `-c`, `-q`, `-z` and the flags for requests",
     )
+}
+
+/// Where the figures of trials are sent.
+///
+/// # Errors
+///
+/// If there is no such place, its settings are wrong, or a fleet makes the load.
+pub fn pushes(args: &CompareArgs) -> Result<Vec<Target>, Problem> {
+    super::fleet::refuse_pushes(&args.fleet, &args.output.out)?;
+    super::output::pushes(&args.output.out)
 }
 
 fn refuse_if(misplaced: bool, what: &str, hint: &str) -> Result<(), Problem> {

@@ -71,6 +71,18 @@ pub fn choice(flags: &FleetFlags) -> Result<Option<FleetChoice>, Problem> {
     Ok(Some(FleetChoice { link: link(nats, &flags.keys), wanted, signer, mixed: flags.mixed_builds }))
 }
 
+/// Refuses outputs of a fleet, because its intervals are with the agents.
+///
+/// # Errors
+///
+/// If there is any.
+pub fn refuse_pushes(flags: &FleetFlags, out: &[String]) -> Result<(), Problem> {
+    if flags.nats.is_none() || out.is_empty() {
+        return Ok(());
+    }
+    Err(Problem::new("`--out` does not work with a fleet", "leave it out; the record has the figures"))
+}
+
 /// The machines that load what this machine starts, and how they reach it.
 #[derive(Clone, Debug)]
 pub struct Remote {

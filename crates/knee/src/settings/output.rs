@@ -96,14 +96,16 @@ pub fn output(flags: &OutputFlags, surroundings: &Surroundings) -> Result<Output
 /// # Errors
 ///
 /// If there is no such place, or its settings are wrong.
-pub(super) fn pushes(given: &[String]) -> Result<Vec<Target>, Problem> {
+pub fn pushes(given: &[String]) -> Result<Vec<Target>, Problem> {
     let env = |name: &str| std::env::var(name).ok();
-    let known = "use `experimental-prometheus-rw` or `opentelemetry`";
+    let known = "use `experimental-prometheus-rw`, `opentelemetry` or `influxdb=URL/DATABASE`";
     let read = |text: &String| match Target::parse(text, &env) {
-        Ok(target) if target.is_of_sums() => Ok(target),
+        Ok(target) if target.takes_intervals() => Ok(target),
         Ok(_) => Err(Problem::new(
-            format!("`--out {text}` takes single samples, which the load on a URL does not have"),
-            format!("{known}; `--output-format json` and `csv` write the result to a file"),
+            format!("`--out {text}` is a file of single samples, which only `knee run` has"),
+            format!(
+                "for a file of the result, use `-o FILE` and `--output-format`; to send figures, {known}"
+            ),
         )),
         Err(error @ TargetError::Unknown(_)) => Err(Problem::new(error.to_string(), known)),
         Err(error @ TargetError::Setting(_)) => {

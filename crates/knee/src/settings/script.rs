@@ -401,9 +401,9 @@ fn explain_foreign(foreign: &RunForeignFlags) -> Result<Vec<String>, Problem> {
             "leave it out: knee writes no traces",
         ),
         (
-            is(&foreign.kind, &["js", ""]),
-            "k6's archives (`--type archive`)",
-            "unpack the archive, and give the script",
+            is(&foreign.kind, &["js", "archive", ""]),
+            "`--type`",
+            "leave it out: knee sees whether a file is a script or an archive",
         ),
     ];
     if let Some((_, what, hint)) = refused.into_iter().find(|(given, ..)| *given) {

@@ -8,6 +8,7 @@ use knee_core::plan::{Endpoint, Executor, Plan, Scenario, Stop};
 use knee_core::schedule::{Arrivals, Curve};
 use knee_core::unit::Nanos;
 use knee_fleet::controller::Wanted;
+use knee_k6::output::Target;
 use knee_report::number::Unit;
 use knee_study::sweep::cost::{Assumptions, PerTime};
 use knee_study::sweep::search::{FACTOR, FIRST};
@@ -60,6 +61,8 @@ pub struct SweepSettings {
     pub color: bool,
     /// Whether one line per step is shown.
     pub progress: bool,
+    /// Where the figures of steps are sent.
+    pub pushes: Vec<Target>,
 }
 
 /// Whether a target is a script.
@@ -78,12 +81,6 @@ pub fn is_script(target: &str) -> bool {
 pub fn settings(args: &SweepArgs, surroundings: &Surroundings) -> Result<SweepSettings, Problem> {
     let script = args.target.as_deref().is_some_and(is_script);
     let output = &args.output;
-    if script && !output.out.is_empty() {
-        return Err(Problem::new(
-            "`--out` is for a sweep of a URL",
-            "`knee run --out` sends samples of a script",
-        ));
-    }
     refuse_one_file_for_two(output)?;
     let color = !(output.no_color || surroundings.no_color);
     let config = config(&args.ladder, &args.rules, script)?;
@@ -110,6 +107,7 @@ pub fn settings(args: &SweepArgs, surroundings: &Surroundings) -> Result<SweepSe
         time_unit: output.time_unit,
         color: color && surroundings.stdout_terminal && output.output.is_none(),
         progress: !output.quiet,
+        pushes: super::output::pushes(&output.out)?,
     })
 }
 
@@ -346,7 +344,7 @@ pub fn load(args: &SweepArgs, sweep: &SweepSettings, surroundings: &Surroundings
             time_unit: None,
             color: false,
             progress: Progress::None,
-            pushes: super::output::pushes(&args.output.out)?,
+            pushes: Vec::new(),
         },
         notes: Vec::new(),
     })
@@ -403,6 +401,7 @@ pub fn step_plan(base: &Plan, config: &Config, step: &Step) -> Plan {
 /// If the number of agents is unknown and matters, or a level is too small for it.
 pub fn of_fleet(settings: SweepSettings, args: &SweepArgs) -> Result<SweepSettings, Problem> {
     let Some(choice) = fleet::choice(&args.fleet)? else { return Ok(settings) };
+    fleet::refuse_pushes(&args.fleet, &args.output.out)?;
     if args.ladder.workers.is_some() {
         let hint = "each agent has a worker for each of its CPUs";
         return Err(Problem::new("`--workers` does not work with a fleet", hint));

@@ -14,16 +14,6 @@ const BAD: &[(&str, &str, &str)] = &[
         "write `knee http://127.0.0.1:8080/`, or try `knee demo`; `knee --help` lists flags and commands",
     ),
     (
-        "archive script.js",
-        "`archive` is a k6 command that knee does not have",
-        "run the script itself; knee caches modules from the network and checks their hashes",
-    ),
-    (
-        "inspect script.js",
-        "`inspect` is a k6 command that knee does not have",
-        "`knee run SCRIPT` checks the script and its options before it sends anything",
-    ),
-    (
         "cloud run script.js",
         "`cloud` is a k6 command that knee does not have",
         "knee runs on this machine only and is controlled by signals (Ctrl-C)",

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::program::{Home, number};
-use crate::server::Server;
+use crate::server::{Proof, Server};
 
 use world::{Fleet, Nats, codes, json, planned};
 
@@ -93,10 +93,7 @@ fn another_controller_takes_over_where_one_was_killed_and_has_the_whole_run() {
     load.wait_for("fleet: starts in");
     fleet.server.wait_for(120);
     load.send(Signal::KILL);
-    let list = fleet.knee_fleet("ls");
-    let line =
-        list.stdout.lines().find(|line| line.starts_with("run ")).unwrap_or_else(|| panic!("{list:?}"));
-    let run = line.trim_start_matches("run ").split(':').next().unwrap().to_owned();
+    let (list, run) = (fleet.knee_fleet("ls"), fleet.run_to_take_over());
     assert_eq!(list.stdout.matches("works for").count(), 2, "{list:?}");
     // What the dead one left behind is no record of its own.
     fs::remove_file(fleet.record()).unwrap();
@@ -116,6 +113,28 @@ fn another_controller_takes_over_where_one_was_killed_and_has_the_whole_run() {
         &format!("there is no run `{run}` that can be taken over"),
         "`knee fleet ls` lists those that can be",
     );
+}
+
+#[test]
+#[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
+fn records_that_agents_kept_are_fetched_when_the_copies_are_gone() {
+    let fleet = Fleet::start(3);
+    assert_eq!(planned(&json(&fleet.load("-q 90 -z 2s", 2).finish())), (180, 0));
+    let (copies, record) = (fleet.copies(), fs::read(fleet.record()).unwrap());
+    let run = copies[0].parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
+    fs::remove_dir_all(copies[0].parent().unwrap()).unwrap();
+    let fetched = fleet.knee_fleet(&format!("fetch {run}"));
+    assert_eq!(fetched.code, Some(0), "{fetched:?}");
+    assert!(fetched.stderr.contains("load-03: the agent has no record of this run"), "{fetched:?}");
+    let paths: Vec<&str> = fetched.stdout.lines().collect();
+    assert_eq!(paths.len(), 2, "{fetched:?}");
+    let merged = fleet.home.knee(&format!("merge {} --record again.knee", paths.join(" "))).run();
+    let again = fs::read(fleet.home.path("again.knee")).unwrap_or_else(|_| panic!("{merged:?}"));
+    assert!(again == record, "the same record, byte for byte");
+    let none = fleet.knee_fleet("fetch another-run");
+    let error = "error: none of 3 agents that answer gave a record of the run `another-run`";
+    assert!(none.stderr.contains(error) && none.code == Some(1), "{none:?}");
+    assert_eq!(none.stdout, "");
 }
 
 #[test]
@@ -219,6 +238,40 @@ fn an_agent_needs_no_more_permissions_than_the_guide_says() {
         format!("-q 50 -z 2s --no-tui --output-format json --agents 1 --nats nats://boss:p%40ss@{place}");
     let run = json(&home.knee(&load).arg(server.url("/")).run());
     assert_eq!((planned(&run), server.count()), ((100, 0), 100));
+}
+
+#[test]
+#[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
+fn agents_and_controllers_reach_nats_over_tls_and_only_if_they_trust_its_authority() {
+    let (home, server, proof) = (Home::new(), Server::start(), Proof::new());
+    home.file("authority.pem", &proof.authority);
+    home.file("certificate.pem", &proof.certificate);
+    home.file("key.pem", &proof.key);
+    let file = |name: &str| home.path(name).display().to_string();
+    let nats = Nats::with(&format!(
+        "tls {{ cert_file: {:?}, key_file: {:?} }}",
+        file("certificate.pem"),
+        file("key.pem")
+    ));
+    let signer = home.knee("fleet key").run().stdout;
+    let url = nats.url().replace("nats://", "tls://");
+    let agent = format!(
+        "nats = \"{url}\"\nauthorities = {:?}\nid = \"load-01\"\nfolder = {:?}\nsigners = [{:?}]\ntargets = [\"{}\"]\n",
+        file("authority.pem"),
+        file("agent"),
+        signer.trim(),
+        server.address(),
+    );
+    home.file("agent.toml", &agent);
+    let mut agent = home.knee("agent --config agent.toml").start();
+    agent.wait_for("waiting for a controller");
+    let load = format!("-q 50 -z 2s --no-tui --output-format json --agents 1 --nats {url}");
+    let load = |more: &str| home.knee(&load).args(more).arg(server.url("/")).run();
+    let run = json(&load("--nats-ca authority.pem"));
+    assert_eq!((planned(&run), server.count()), ((100, 0), 100));
+    let stranger = load("");
+    assert_eq!((stranger.code, server.count()), (Some(104), 100), "{stranger:?}");
+    assert!(stranger.stderr.contains("error: cannot connect to NATS at tls://"), "{stranger:?}");
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod program;
 mod record;
 mod server;
 
+mod archives;
 mod attacks;
 mod audit;
 mod bad_input;

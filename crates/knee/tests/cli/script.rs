@@ -190,18 +190,6 @@ fn switches_have_values_as_under_k6() {
 }
 
 #[test]
-fn an_archive_of_k6_is_refused_with_what_to_do() {
-    let home = Home::new();
-    let mut block = vec![0; 1024];
-    block[257..262].copy_from_slice(b"ustar");
-    home.file("f.tar", &block);
-    home.knee("run f.tar").run().refused(
-        "`f.tar` is a k6 archive, and knee cannot read archives",
-        "unpack the archive with tar, and run the script in its folder `file`",
-    );
-}
-
-#[test]
 fn validity_changes_the_exit_code_of_a_script_on_request_alone() {
     let server = Server::start();
     let script = asking(&server, "/x", "");

@@ -155,8 +155,22 @@ impl Server {
     }
 }
 
-/// The authority, as PEM, of a server that is 127.0.0.1, and what that server proves it with.
-pub fn identity() -> (String, Arc<rustls::ServerConfig>) {
+/// What a server at 127.0.0.1 proves itself with, in PEM.
+pub struct Proof {
+    pub authority: String,
+    pub certificate: String,
+    pub key: String,
+}
+
+impl Proof {
+    pub fn new() -> Self {
+        let (authority, certificate, key) = signed();
+        Self { authority, certificate: certificate.pem(), key: key.serialize_pem() }
+    }
+}
+
+/// An authority, as PEM, and a certificate for 127.0.0.1 that it signed.
+fn signed() -> (String, rcgen::Certificate, KeyPair) {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let key = KeyPair::generate().unwrap();
@@ -165,6 +179,12 @@ pub fn identity() -> (String, Arc<rustls::ServerConfig>) {
     let key = KeyPair::generate().unwrap();
     let names = ["127.0.0.1".to_owned()];
     let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &issuer).unwrap();
+    (authority.pem(), certificate, key)
+}
+
+/// The authority, as PEM, of a server that is 127.0.0.1, and what that server proves it with.
+pub fn identity() -> (String, Arc<rustls::ServerConfig>) {
+    let (authority, certificate, key) = signed();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -175,7 +195,7 @@ pub fn identity() -> (String, Arc<rustls::ServerConfig>) {
             PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
         )
         .unwrap();
-    (authority.pem(), Arc::new(config))
+    (authority, Arc::new(config))
 }
 
 /// Answers the requests of one connection until its end.

@@ -36,7 +36,8 @@ impl Extent {
             .iter()
             .map(|part| part.was_cut_off() || (part.run.stopped.is_some() && !all_stopped))
             .collect();
-        let planned: Vec<Option<u64>> = parts.iter().map(|part| arrivals(&part.head.plan)).collect();
+        let counts = Counts::of(&whole.head.plan);
+        let planned: Vec<Option<u64>> = parts.iter().map(|part| counts.own(&part.head.plan)).collect();
         let lost = parts.iter().zip(&early).zip(&planned).map(|((part, early), planned)| {
             if *early { planned.map(|planned| planned.saturating_sub(seen(part))) } else { Some(0) }
         });
@@ -53,14 +54,14 @@ impl Extent {
             of: whole.shares.len() as u64,
             given: parts.len() as u64,
             ended_early: early.iter().filter(|early| **early).count() as u64,
-            lost_share: lost_share(whole, parts, &early),
+            lost_share: lost_share(whole, &counts, parts, &early),
             arrivals_off: off.fold(0, u64::saturating_add),
             started_apart,
             start_bound,
             builds: builds.len() as u64,
         };
         let missing = whole.shares.iter().filter(|(_, place)| place.is_none());
-        let missing = missing.map(|(share, _)| (share.clone(), arrivals(&plan_of(whole, share)))).collect();
+        let missing = missing.map(|(share, _)| (share.clone(), counts.own(&plan_of(whole, share)))).collect();
         Self { lost, missing, figures }
     }
 }
@@ -93,18 +94,31 @@ fn seen(part: &Read) -> u64 {
     run.warm_up.accounting().planned.saturating_add(run.measured.accounting().planned)
 }
 
-/// The requests of a plan; `None` if it does not number them. A script's plan numbers iterations, not requests.
-fn arrivals(plan: &Plan) -> Option<u64> {
-    let counted = plan.scenarios.iter().map(|scenario| scenario.arrivals(ARRIVALS_MAX));
-    let of_requests = !plan.endpoints.is_empty();
-    counted
-        .take_while(|_| of_requests)
-        .try_fold(0_u64, |sum, one| Some(sum.saturating_add(one?)))
-        .filter(|_| of_requests)
+/// The arrivals of each scenario on all machines together. Counted once: to walk through the schedule of all machines for
+/// each of them would take as long as the square of their number.
+struct Counts(Vec<Option<u64>>);
+
+impl Counts {
+    fn of(whole: &Plan) -> Self {
+        let of_requests = !whole.endpoints.is_empty();
+        let count = |scenario: &Scenario| scenario.whole_arrivals(ARRIVALS_MAX).filter(|_| of_requests);
+        Self(whole.scenarios.iter().map(count).collect())
+    }
+
+    /// The requests of the plan of a part, or of the whole; `None` if it does not number them. A script's plan numbers
+    /// iterations, not requests.
+    fn own(&self, plan: &Plan) -> Option<u64> {
+        if plan.endpoints.is_empty() {
+            return None;
+        }
+        let mut own =
+            plan.scenarios.iter().zip(&self.0).map(|(scenario, whole)| scenario.own_arrivals(*whole));
+        own.try_fold(0_u64, |sum, one| Some(sum.saturating_add(one?)))
+    }
 }
 
 /// The share of the load that was not made: of the requests where the plan numbers them, else of the users' time.
-fn lost_share(whole: &Whole, parts: &[Read], early: &[bool]) -> f64 {
+fn lost_share(whole: &Whole, counts: &Counts, parts: &[Read], early: &[bool]) -> f64 {
     let missing = whole.shares.iter().filter(|(_, place)| place.is_none());
     let missing: Vec<Plan> = missing.map(|(share, _)| plan_of(whole, share)).collect();
     let incomplete = || parts.iter().zip(early).filter(|(_, early)| **early).map(|(part, _)| part);
@@ -112,9 +126,10 @@ fn lost_share(whole: &Whole, parts: &[Read], early: &[bool]) -> f64 {
         return 0.0;
     }
     let in_requests = || -> Option<(f64, f64)> {
-        let all = arrivals(&whole.head.plan)?;
-        let gone = missing.iter().map(arrivals).try_fold(0_u64, |sum, one| Some(sum + one?))?;
-        let mut cut = incomplete().map(|part| Some(arrivals(&part.head.plan)?.saturating_sub(seen(part))));
+        let all = counts.own(&whole.head.plan)?;
+        let gone =
+            missing.iter().map(|plan| counts.own(plan)).try_fold(0_u64, |sum, one| Some(sum + one?))?;
+        let mut cut = incomplete().map(|part| Some(counts.own(&part.head.plan)?.saturating_sub(seen(part))));
         let cut = cut.try_fold(0_u64, |sum, one| Some(sum + one?))?;
         Some((gone as f64 + cut as f64, all as f64))
     };

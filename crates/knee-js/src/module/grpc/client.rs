@@ -272,7 +272,7 @@ impl GrpcClient {
                 return Ok(promise);
             }
         };
-        let id = state.events.next_request();
+        let id = state.inbox.number();
         let memory = charge(&ctx, CALL_BYTES)?;
         let [resolve, reject] = [resolve, reject].map(|settle| Persistent::save(&ctx, settle));
         state.events.promise(Promised { id, resolve, reject, memory });

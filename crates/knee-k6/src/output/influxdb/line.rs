@@ -9,9 +9,11 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use super::super::batch::{Batch, Samples};
+use super::super::columns::{Column, Columns};
 use super::config::{Field, FieldKind, Precision};
+use super::figures;
 use super::wire::Body;
-use crate::metric::{MetricId, Registry};
+use crate::metric::{Kind, MetricId, Registry};
 
 /// Bytes that name, tags and the name of a field can have together.
 const KEY_MAX: usize = 65_535;
@@ -92,6 +94,46 @@ impl Lines {
             ends.push(bytes.len());
         }
         refused
+    }
+
+    /// Writes a line for each column, with figures of its values in place of each value. Returns how many samples InfluxDB
+    /// cannot hold.
+    pub fn add_columns(&mut self, out: &mut Body, columns: &Columns) -> u64 {
+        let mut refused = 0;
+        let catalog = self.metrics.catalog();
+        for block in columns.blocks() {
+            let list = written(block.tags.pairs(), &self.fields);
+            for column in &block.columns {
+                let kind = catalog.metric(column.metric).kind;
+                refused += self.add_column(out, column, kind, &list);
+            }
+        }
+        refused
+    }
+
+    fn add_column(&mut self, out: &mut Body, column: &Column, kind: Kind, list: &Written) -> u64 {
+        let at = column.latest.as_nanos() / self.precision.nanos;
+        let name = self.name(column.metric);
+        let key = name.len() + list.tags.len() + KEY_GAP + list.longest.max(figures::NAME_MAX);
+        let mut fields = figures::of(kind, column);
+        fields.retain(|(_, value)| value.is_finite());
+        if fields.is_empty() || key > KEY_MAX {
+            return column.samples();
+        }
+        let Body { bytes, ends } = out;
+        bytes.extend_from_slice(name);
+        bytes.extend_from_slice(&list.tags);
+        bytes.push(b' ');
+        bytes.extend_from_slice(&list.before);
+        for (index, (field, value)) in fields.iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            // Writing into memory cannot fail.
+            let _ = write!(bytes, "{comma}{field}={value}");
+        }
+        bytes.extend_from_slice(&list.after);
+        let _ = writeln!(bytes, " {at}");
+        ends.push(bytes.len());
+        0
     }
 
     fn name(&mut self, metric: MetricId) -> &[u8] {

@@ -11,6 +11,7 @@ use std::{io, thread};
 use knee_engine::secret::in_text;
 
 use super::super::batch::Batch;
+use super::super::columns::Columns;
 use super::super::endpoint::{Push, Say};
 use super::super::sums::Pace;
 use super::config::Config;
@@ -97,6 +98,15 @@ impl Push for Pusher {
             self.dropped += batch.len() as u64;
         } else {
             self.refused += self.lines.add(&mut self.pending, batch);
+        }
+        self.tick();
+    }
+
+    fn add_columns(&mut self, columns: &Columns) {
+        if self.pending.bytes.len() >= self.body_max && !self.hand_over() {
+            self.dropped += columns.len();
+        } else {
+            self.refused += self.lines.add_columns(&mut self.pending, columns);
         }
         self.tick();
     }

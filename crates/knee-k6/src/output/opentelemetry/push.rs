@@ -7,6 +7,7 @@ use std::time::Duration;
 use knee_core::clock::wall;
 
 use super::super::batch::Batch;
+use super::super::columns::Columns;
 use super::super::endpoint::{Push, Say};
 use super::super::sums::{Pace, Sender};
 use super::config::{Config, Endpoint};
@@ -44,6 +45,11 @@ impl Pusher {
 impl Push for Pusher {
     fn add(&mut self, batch: &Batch) {
         self.series.add(batch);
+        self.tick();
+    }
+
+    fn add_columns(&mut self, columns: &Columns) {
+        self.series.add_columns(columns);
         self.tick();
     }
 

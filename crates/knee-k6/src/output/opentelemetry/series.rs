@@ -9,6 +9,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::super::batch::Batch;
+use super::super::columns::Columns;
 use super::super::sums::{SERIES_MAX, TagSet, TagSets};
 use super::config::Config;
 use super::message::{
@@ -94,31 +95,46 @@ impl SeriesSet {
     pub fn add(&mut self, batch: &Batch) {
         let mut sets = std::mem::take(&mut self.tags);
         sets.each(batch, |tags, samples| match tags {
-            Some(tags) => samples
-                .values
-                .iter()
-                .for_each(|(metric, value)| self.take(*metric, tags, *value, samples.count)),
-            None => self.lost += samples.values.len() as u64 * samples.count,
+            Some(tags) => {
+                for (metric, value) in samples.values {
+                    self.take((*metric, tags), 1, [(*value, 1)]);
+                }
+            }
+            None => self.lost += samples.values.len() as u64,
         });
         self.tags = sets;
     }
 
-    /// Takes a value that stands for so many samples.
-    fn take(&mut self, metric: MetricId, tags: TagSet, value: f64, count: u64) {
-        let key = (metric, tags);
+    /// Adds samples up.
+    pub fn add_columns(&mut self, columns: &Columns) {
+        for block in columns.blocks() {
+            let tags = self.tags.number(block.tags.pairs());
+            for column in &block.columns {
+                match tags {
+                    Some(tags) => self.take((column.metric, tags), column.samples(), column.runs()),
+                    None => self.lost += column.samples(),
+                }
+            }
+        }
+    }
+
+    /// Takes values, and how often each of them came: `samples` together.
+    fn take(&mut self, key: (MetricId, TagSet), samples: u64, values: impl IntoIterator<Item = (f64, u64)>) {
         if !self.series.contains_key(&key) {
-            if !self.is_permitted(metric) {
-                self.unnamed += count;
+            if !self.is_permitted(key.0) {
+                self.unnamed += samples;
                 return;
             }
             if self.series.len() >= SERIES_MAX {
-                self.lost += count;
+                self.lost += samples;
                 return;
             }
-            self.series.insert(key, Total::of(self.metrics.catalog().metric(metric).kind));
+            self.series.insert(key, Total::of(self.metrics.catalog().metric(key.0).kind));
         }
         if let Some(total) = self.series.get_mut(&key) {
-            total.add(value, count);
+            for (value, count) in values {
+                total.add(value, count);
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use knee_core::clock::wall;
 use prost::Message as _;
 
 use super::super::batch::Batch;
+use super::super::columns::Columns;
 use super::super::endpoint::{Push, Say, agent, outcome};
 use super::super::sums::{Pace, Sender};
 use super::config::Config;
@@ -52,20 +53,36 @@ impl Push for Pusher {
         self.tick();
     }
 
+    fn add_columns(&mut self, columns: &Columns) {
+        self.series.add_columns(columns);
+        self.tick();
+    }
+
     fn tick(&mut self) {
-        if self.pace.is_over()
-            && let Some(message) = self.series.message()
-        {
+        if !self.pace.is_over() {
+            return;
+        }
+        if self.sender.has_missed() {
+            self.series.repeat(now());
+        }
+        if let Some(message) = self.series.message() {
             self.sender.offer(message);
         }
     }
 
     fn finish(mut self: Box<Self>) -> Option<String> {
+        let at = now();
+        // What still waits can be refused.
+        self.series.repeat(at);
         let last = self.series.message();
-        let at = i64::try_from(wall().as_nanos() / 1_000_000).unwrap_or(i64::MAX);
         let stale = self.stale.then(|| self.series.stale(at)).flatten();
         self.sender.finish(last.into_iter().chain(stale), self.series.lost())
     }
+}
+
+/// The time in milliseconds.
+fn now() -> i64 {
+    i64::try_from(wall().as_nanos() / 1_000_000).unwrap_or(i64::MAX)
 }
 
 fn post(agent: &ureq::Agent, config: &Config, message: &WriteRequest) -> Result<(), String> {

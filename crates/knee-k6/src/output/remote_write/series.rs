@@ -5,9 +5,11 @@
 
 use std::sync::Arc;
 
+use knee_core::unit::Nanos;
 use rustc_hash::FxHashMap;
 
 use super::super::batch::Batch;
+use super::super::columns::Columns;
 use super::super::sums::{SERIES_MAX, TagSet, TagSets};
 use super::config::Stat;
 use super::message::{Label, Sample, TimeSeries, WriteRequest};
@@ -32,6 +34,8 @@ pub struct SeriesSet {
 
 struct Series {
     total: Total,
+    /// Whether values are in milliseconds.
+    is_time: bool,
     /// Milliseconds since the Unix epoch.
     latest: i64,
     is_changed: bool,
@@ -68,41 +72,63 @@ impl SeriesSet {
     /// Adds samples up.
     pub fn add(&mut self, batch: &Batch) {
         let mut sets = std::mem::take(&mut self.tags);
-        sets.each(batch, |tags, samples| {
-            let at = i64::try_from(samples.at.as_nanos() / 1_000_000).unwrap_or(i64::MAX);
-            match tags {
-                Some(tags) => {
-                    let moment = (at, samples.count);
-                    samples
-                        .values
-                        .iter()
-                        .for_each(|(metric, value)| self.take(*metric, tags, moment, *value));
+        sets.each(batch, |tags, samples| match tags {
+            Some(tags) => {
+                for (metric, value) in samples.values {
+                    self.take((*metric, tags), samples.at, 1, [(*value, 1)]);
                 }
-                None => self.lost += samples.values.len() as u64 * samples.count,
             }
+            None => self.lost += samples.values.len() as u64,
         });
         self.tags = sets;
     }
 
-    /// Takes a value that stands for so many samples of a moment.
-    fn take(&mut self, metric: MetricId, tags: TagSet, (at, count): (i64, u64), value: f64) {
-        let key = (metric, tags);
+    /// Adds samples up.
+    pub fn add_columns(&mut self, columns: &Columns) {
+        for block in columns.blocks() {
+            let tags = self.tags.number(block.tags.pairs());
+            for column in &block.columns {
+                match tags {
+                    Some(tags) => {
+                        self.take((column.metric, tags), column.latest, column.samples(), column.runs());
+                    }
+                    None => self.lost += column.samples(),
+                }
+            }
+        }
+    }
+
+    /// Takes values, and how often each of them came. They are `samples` together, of which the last one came `at`.
+    fn take(
+        &mut self,
+        key: (MetricId, TagSet),
+        at: Nanos,
+        samples: u64,
+        values: impl IntoIterator<Item = (f64, u64)>,
+    ) {
         if !self.series.contains_key(&key) {
             if self.series.len() >= SERIES_MAX {
-                self.lost += count;
+                self.lost += samples;
                 return;
             }
-            let total = Total::of(self.metrics.catalog().metric(metric).kind, self.native);
-            self.series.insert(key, Series { total, latest: i64::MIN, is_changed: false });
+            let catalog = self.metrics.catalog();
+            let metric = catalog.metric(key.0);
+            let is_time = metric.contains == Contains::Time;
+            let total = Total::of(metric.kind, self.native);
+            self.series.insert(key, Series { total, is_time, latest: i64::MIN, is_changed: false });
         }
         let Some(series) = self.series.get_mut(&key) else { return };
-        series.total.add(value, count, || self.metrics.catalog().metric(metric).contains == Contains::Time);
-        if at > series.latest {
-            series.latest = at;
-            if !series.is_changed {
-                series.is_changed = true;
-                self.changed.push(key);
-            }
+        for (value, count) in values {
+            series.total.add(value, count, series.is_time);
+        }
+        let at = i64::try_from(at.as_nanos() / 1_000_000).unwrap_or(i64::MAX);
+        if series.is_changed {
+            series.latest = series.latest.max(at);
+        } else {
+            // A sum that was sent stands at its moment; another one of the same moment is refused.
+            series.latest = at.max(series.latest.saturating_add(1));
+            series.is_changed = true;
+            self.changed.push(key);
         }
     }
 
@@ -120,6 +146,18 @@ impl SeriesSet {
             self.append(&mut message, key);
         }
         Some(message)
+    }
+
+    /// Makes the next message one of all series: one that was left out or refused can have had the last sums of a series
+    /// that does not change any more. They still hold at `now`, in milliseconds; samples of an hour ago are refused, and
+    /// with them the whole message.
+    pub fn repeat(&mut self, now: i64) {
+        let unchanged = self.series.iter_mut().filter(|(_, series)| !series.is_changed);
+        for (key, series) in unchanged {
+            series.is_changed = true;
+            series.latest = now.max(series.latest.saturating_add(1));
+            self.changed.push(*key);
+        }
     }
 
     /// All series, marked as ended a millisecond after `at`, in milliseconds; `None` if there are none.
@@ -207,7 +245,7 @@ impl Total {
     }
 
     /// Adds a value `count` times; `is_time` says whether it is in milliseconds.
-    fn add(&mut self, value: f64, count: u64, is_time: impl FnOnce() -> bool) {
+    fn add(&mut self, value: f64, count: u64, is_time: bool) {
         match self {
             Self::Counter(sum) => *sum += value * count as f64,
             Self::Gauge(last) => *last = value,
@@ -220,7 +258,7 @@ impl Total {
                 *all += count;
             }
             Self::Native(histogram) => {
-                histogram.add(if is_time() { value / 1_000.0 } else { value }, count);
+                histogram.add(if is_time { value / 1_000.0 } else { value }, count);
             }
         }
     }

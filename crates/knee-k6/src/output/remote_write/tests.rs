@@ -87,6 +87,16 @@ fn a_series_has_the_names_the_units_and_the_sums_that_k6_sends() {
     add(&mut batch, 3_000, &ok, &[(reqs, 1.0)]);
     series.add(&batch);
     assert_eq!(lines(&series.message().unwrap()), ["__name__=k6_http_reqs_total,status=200 3 @ 3000"]);
+    series.repeat(5_000);
+    let all = series.message().unwrap();
+    assert_eq!(all.series.len(), 11, "also those that have not changed");
+    assert!(
+        all.series.iter().all(|one| one.samples[0].timestamp == 5_000),
+        "they hold at the time of the message"
+    );
+    series.add(&batch);
+    let late = lines(&series.message().unwrap());
+    assert_eq!(late, ["__name__=k6_http_reqs_total,status=200 4 @ 5001"], "no two values of one moment");
     let stale = series.stale(9_000).unwrap();
     assert_eq!(stale.series.len(), 11);
     assert!(stale.series.iter().all(|one| one.samples[0].value.is_nan()));

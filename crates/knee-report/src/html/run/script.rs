@@ -23,6 +23,7 @@ pub(super) fn section(view: &View) -> Option<Markup> {
                 @if !table.rows.is_empty() { (std::mem::replace(&mut table, Table::new("", [])).markup()) }
                 @if left_out > 0 { p.note { (count(left_out)) " more are in the data of this page." } }
             }
+            @if let Some(words) = script.left_out_in_words() { p.note { (words) "." } }
         }
     })
 }

@@ -48,7 +48,7 @@ struct Interval {
 
 /// Only a record of a later version has outcomes that this one does not know.
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-const fn is_zero(number: &u64) -> bool {
+pub(super) const fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 

@@ -102,8 +102,9 @@ impl<'a> Asking<'a> {
         let mut study = self.study(self.part.clone(), Some(self.variant().name.clone()))?;
         self.announce();
         let observe = self.observe.clone();
-        let source =
-            |folder: &Path| Box::new(Declared { folder: folder.to_owned(), observe, remote: None }) as Box<_>;
+        let source = |folder: &Path| {
+            Box::new(Declared { folder: folder.to_owned(), observe, remote: None, feed: None }) as Box<_>
+        };
         let mut report = |event: Event<'_>| progress.report(&event);
         let mut services = Services::up(&mut study, &self.folder, source, control, &mut report)
             .map_err(|error| ended(error, control))?;
@@ -177,7 +178,8 @@ impl<'a> Asking<'a> {
             }
         };
         self.record(&after);
-        let source = Declared { folder: self.absolute(), observe: ObserveFlags::default(), remote: None };
+        let source =
+            Declared { folder: self.absolute(), observe: ObserveFlags::default(), remote: None, feed: None };
         let mut report = |event: Event<'_>| progress.report(&event);
         let fault =
             services.prove(&mut study, Box::new(source), control, &mut report).map_err(driver_failed)?;

@@ -405,12 +405,18 @@ impl Job<'_> {
             control: control.clone(),
         };
         let metrics = Some(Box::new(metrics) as Box<_>);
-        let listeners = Listeners { journal, events: vec![sender], observer, metrics };
+        let feed = self.feed.as_ref().map(|feed| feed.listen(head.plan.endpoints.clone())).transpose()?;
+        let (listening, listener) = feed.unzip();
+        let events = std::iter::once(sender).chain(listener).collect();
+        let listeners = Listeners { journal, events, observer, metrics };
         if let Some(note) = other_load::note() {
             control.note(note);
         }
         self.lines.detach(control);
         let run = run::run(head, load, &self.way, control, listeners);
+        if let Some(listening) = listening {
+            listening.end();
+        }
         self.lines.attach(narrate);
         let warnings = live.finish(run.as_ref().ok());
         self.lines.release(narrate);

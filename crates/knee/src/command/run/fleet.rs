@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use knee_core::clock::{self, MonotonicClock};
-use knee_core::metric::Metrics;
 use knee_core::plan::{Plan, Scenario};
 use knee_core::record::Run;
 use knee_core::record::merge::Watched;
@@ -29,8 +28,8 @@ use super::course::{Course, stopped};
 use super::job::Job;
 use super::watch::ends_early;
 use crate::command::failed::{Failed, failed, refused};
-use crate::fleet::job::{ScriptFlags, ScriptJob, Work};
-use crate::fleet::run::{self as fleet, About, Done, Place};
+use crate::fleet::job::{Before, ScriptFlags, ScriptJob, Work};
+use crate::fleet::run::{self as fleet, About, Done, LoadOf, NoRun, Place};
 use crate::problem::{Problem, on_one_line};
 use crate::settings::fleet::FleetChoice;
 use crate::settings::output::Progress;
@@ -73,20 +72,38 @@ impl Job<'_> {
             scope.spawn(move || self.set_up(view, &asked, &tell, setting_up));
             self.load_of_fleet(choice, &control, narrate, (ask, made, setting_up.1.clone()))
         });
-        let SetUpDone { data, span, metrics } =
-            setting_up.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        course.elapsed = span;
-        let data = match data {
-            Some(Ok(data)) => data,
-            Some(Err(fault)) => return Ok(Course { fault: Some(fault), ..self.ended(course) }),
-            None => return taken.map(|_| course),
-        };
+        let SetUpDone { data, before } = setting_up.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match data {
+            Some(Ok(data)) => course.data = data,
+            Some(Err(fault)) => {
+                (course.fault, course.elapsed) = (Some(fault), before.span);
+                return Ok(self.ended(course));
+            }
+            None => return Ok(taken.map(|_| course)?),
+        }
+        if let Err(NoRun { failed, load: LoadOf::Another }) = taken {
+            // That one runs `teardown`, and says how the test ended.
+            return Err(failed);
+        }
+        Ok(self.closed(course, taken.map_err(Into::into), &before, &view, narrate))
+    }
+
+    /// The course with what the agents made of the load, and what they said; runs `teardown`. `before` is what `setup` did.
+    pub(super) fn closed(
+        &self,
+        mut course: Course,
+        taken: Result<(Done, bool), Failed>,
+        before: &Before,
+        view: &View,
+        narrate: fn(&str),
+    ) -> Course {
+        course.elapsed = before.span;
         match taken {
             Ok((done, aborted)) => {
                 if done.merged_again {
                     // What was counted while the load ran lacks what came late.
                     self.total.clear();
-                    self.total.absorb(&metrics, &self.session.program.metrics);
+                    self.total.absorb(&before.metrics, &self.session.program.metrics);
                     self.total.absorb(&done.run.metrics, &self.session.program.metrics);
                 }
                 course.aborted = aborted;
@@ -98,11 +115,10 @@ impl Job<'_> {
             Err(fault) => course.fault = Some(fault),
         }
         let begun = MonotonicClock::start();
-        let after = self.teardown(data.as_deref(), &view);
+        let after = self.teardown(course.data.as_deref(), view);
         course.elapsed += begun.now();
         course.fault = course.fault.or(after.err());
-        course.data = data;
-        Ok(self.ended(course))
+        self.ended(course)
     }
 
     fn ended(&self, course: Course) -> Course {
@@ -131,9 +147,10 @@ impl Job<'_> {
         let about = About { title: shown_script(&self.args.script), started, name: "script".to_owned() };
         let place = Place { record, progress: Progress::None, unit: None, keeps_copies: false };
         let lasts = plan.duration().map(|lasts| lasts.saturating_add(plan.grace));
-        let mut job = Some(self.job_of_fleet(data, plan, step).to_bytes().map_err(refused)?);
+        let before = Before::default();
+        let mut job = Some(self.job_of_fleet((data, before), plan, step).to_bytes().map_err(refused)?);
         let job = Box::new(move || job.take().map(Ok));
-        let load = fleet::Load { lasts, job, listener: None };
+        let load = fleet::Load { lasts, job, keeps_job: false, listener: None };
         let Done { run, path, said, warnings, .. } =
             fleet::take(load, choice, &about, place, control, |_| {})?;
         if let Some(warning) = warnings.first() {
@@ -192,17 +209,16 @@ impl Job<'_> {
         }
         let clock = MonotonicClock::start();
         let data = self.setup(view);
+        let before = Before { metrics: self.total.take_news().metrics(), span: clock.now() };
+        done.1.store(before.span.as_nanos(), Ordering::Relaxed);
         let job = match &data {
             Ok(data) => {
-                let job = self.job_of_fleet(data.as_deref(), self.whole(self.plan()), None);
+                let job = self.job_of_fleet((data.as_deref(), before.clone()), self.whole(self.plan()), None);
                 job.to_bytes().map_err(|problem| problem.to_string())
             }
             Err((problem, _)) => Err(problem.what.clone()),
         };
-        let metrics = self.total.take_news().metrics();
-        done.1.store(clock.now().as_nanos(), Ordering::Relaxed);
-        *done.0.lock().unwrap_or_else(PoisonError::into_inner) =
-            SetUpDone { data: Some(data), span: clock.now(), metrics };
+        *done.0.lock().unwrap_or_else(PoisonError::into_inner) = SetUpDone { data: Some(data), before };
         // If the run has failed meanwhile, there is no receiver.
         let _ = tell.send(job);
     }
@@ -213,7 +229,7 @@ impl Job<'_> {
         control: &Control,
         narrate: fn(&str),
         (ask, made, set_up): (Sender<()>, Receiver<Made>, Arc<AtomicU64>),
-    ) -> Result<(Done, bool), Failed> {
+    ) -> Result<(Done, bool), NoRun> {
         let started = clock::wall();
         let store = Store::of_process().map(|store| store.of_kind(Kind::Run));
         let (named, name) = (self.args.report.record.as_deref(), self.args.report.name.as_deref());
@@ -239,6 +255,7 @@ impl Job<'_> {
                 }
                 made.try_recv().ok()
             }),
+            keeps_job: true,
             listener: Some(self.listener(control.clone(), aborted.clone(), set_up)),
         };
         let done = fleet::take(load, choice, &about, place, control, narrate)?;
@@ -246,7 +263,7 @@ impl Job<'_> {
     }
 
     /// Adds what the agents count, and ends the load if a threshold demands it.
-    fn listener(
+    pub(super) fn listener(
         &self,
         control: Control,
         aborted: Arc<AtomicBool>,
@@ -275,7 +292,12 @@ impl Job<'_> {
         Plan { scenarios, ..plan }
     }
 
-    fn job_of_fleet(&self, data: Option<&str>, plan: Plan, step: Option<ExecutorSpec>) -> Work {
+    fn job_of_fleet(
+        &self,
+        (data, before): (Option<&str>, Before),
+        plan: Plan,
+        step: Option<ExecutorSpec>,
+    ) -> Work {
         let program = &self.session.program;
         let bundle = program.bundle();
         let typed: Vec<&str> = self.asked.environment.iter().map(|(name, _)| name.as_str()).collect();
@@ -300,6 +322,7 @@ impl Job<'_> {
             full: self.asked.summary.mode == Mode::Full,
             thresholds: self.asked.thresholds,
             data: data.map(str::to_owned),
+            before,
             plan,
             step,
             bundle,
@@ -328,9 +351,7 @@ struct SettingUp(Mutex<SetUpDone>, Arc<AtomicU64>);
 struct SetUpDone {
     /// `None` if it never began.
     data: Option<SetUp>,
-    span: Nanos,
-    /// What it counted.
-    metrics: Metrics,
+    before: Before,
 }
 
 /// Variables of this process that set options, and nothing else of it.

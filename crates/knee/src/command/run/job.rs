@@ -21,6 +21,7 @@ use knee_k6::threshold::{self, Guarded};
 use super::log::Lines;
 use crate::args::RunArgs;
 use crate::command::failed::{Failed, refused};
+use crate::command::pushes::Feed;
 use crate::problem::{Problem, on_one_line};
 use crate::settings::script::{Asked, Mode};
 use crate::settings::{Surroundings as Terminal, network};
@@ -44,6 +45,8 @@ pub struct Job<'a> {
     pub(super) exported: Arc<str>,
     /// Whether the script's target is on this machine; usually only the script knows.
     pub(super) co_located: Option<bool>,
+    /// What the figures of a step or a trial go to, if anything. Outputs of samples are in `asked`.
+    pub(super) feed: Option<Feed>,
 }
 
 impl<'a> Job<'a> {
@@ -77,6 +80,7 @@ impl<'a> Job<'a> {
             system_tags,
             exported: options.exported.to_string().into(),
             co_located: None,
+            feed: None,
         })
     }
 
@@ -122,6 +126,7 @@ fn http(options: &HttpOptions, surroundings: &Terminal) -> HttpDefaults {
         fresh_connections: options.no_vu_connection_reuse,
         user_agent: options.user_agent.clone().unwrap_or(own.user_agent),
         pace: options.rps.map(|rate| Arc::new(Pace::per_second(f64::from(rate)))),
+        ceiling: None,
         proxies: surroundings.proxies.clone(),
     }
 }

@@ -24,6 +24,7 @@ use super::job::Job;
 use super::log::Lines;
 use super::source::{load_bundle, options};
 use super::steps::scenario;
+use crate::args::RunArgs;
 use crate::command::failed::{Failed, failed, refused};
 use crate::fleet::job::{ScriptJob, idle, share};
 use crate::problem::Problem;
@@ -53,8 +54,10 @@ pub struct Own {
 pub fn make(job: &ScriptJob, own: Own, control: &Control) -> Result<(Option<String>, Said), Failed> {
     // What this machine's environment says of proxies was not asked for.
     let terminal = Terminal { proxies: None, ..Terminal::read() };
-    let args = job.args(&own.part);
-    let asked = asked_for(job, &args, &own)?;
+    let args = job.args_of(&own.part);
+    let mut asked = asked_for(job, &args, true)?;
+    let numbers = [("KNEE_AGENT", own.part.index), ("KNEE_AGENTS", own.part.of)];
+    asked.environment.extend(numbers.map(|(name, number)| (name.to_owned(), number.to_string())));
     let lines = Lines::open(&asked.log, crate::stderr::say).map_err(refused)?;
     let session = load_bundle(&args, &asked, &lines, job.bundle.clone())?;
     let mut options = options(&asked, &session)?;
@@ -66,12 +69,10 @@ pub fn make(job: &ScriptJob, own: Own, control: &Control) -> Result<(Option<Stri
     let share = share(&own.part).map_err(refused)?;
     // Of the rate of the whole load, this agent has its share.
     let part = share.stripe().count(1_000_000) as f64 / 1e6;
-    let asked_rate = options.http.rps.map_or(f64::INFINITY, |rate| f64::from(rate) * part);
-    let ceiling = own.rate_max < asked_rate;
-    let pace = if ceiling { Pace::ceiling(own.rate_max) } else { Pace::per_second(asked_rate) };
-    let pace = Arc::new(pace);
+    let ceiling = Arc::new(Pace::ceiling(own.rate_max));
     let mut script = Job { way: within(&script.way, &own.targets)?, ..script };
-    script.http.pace = Some(pace.clone());
+    script.http.pace = options.http.rps.map(|rate| Arc::new(Pace::per_second(f64::from(rate) * part)));
+    script.http.ceiling = Some(ceiling.clone());
     let view = script.view(None);
     let plan = part_of(job, script.plan(), &share);
     if !plan.scenarios.iter().any(Scenario::has_work) {
@@ -84,7 +85,7 @@ pub fn make(job: &ScriptJob, own: Own, control: &Control) -> Result<(Option<Stri
     let Some(record) = record else {
         return Err(failed(Problem::new("the record cannot be written", "")));
     };
-    let held_up = ceiling && pace.held_up() && run.ending == Ending::Completed;
+    let held_up = ceiling.held_up() && run.ending == Ending::Completed;
     let held_up = held_up.then(|| {
         let rate = own.rate_max;
         format!("requests of the script waited for the agent's `max_rate` of {rate} per second")
@@ -99,7 +100,7 @@ pub fn make(job: &ScriptJob, own: Own, control: &Control) -> Result<(Option<Stri
 }
 
 /// Refuses a script whose options are others here than on the controller.
-fn refuse_other(options: &Options, job: &ScriptJob) -> Result<(), Problem> {
+pub(super) fn refuse_other(options: &Options, job: &ScriptJob) -> Result<(), Problem> {
     let whole: Vec<Scenario> = options.scenarios.iter().map(Into::into).collect();
     if whole == job.plan.scenarios {
         return Ok(());
@@ -128,11 +129,11 @@ fn words_of(stop: Stop) -> Stopped {
 }
 
 /// What was typed and set on the controller.
-fn asked_for(job: &ScriptJob, args: &crate::args::RunArgs, own: &Own) -> Result<Asked, Failed> {
+pub(super) fn asked_for(job: &ScriptJob, args: &RunArgs, no_color: bool) -> Result<Asked, Failed> {
     // Others could name files of this machine.
     let known = Layer::variables();
     let variable = |name: &str| job.variables.get(name).filter(|_| known.contains(&name)).cloned();
-    let mut asked = asked(args, &variable, true).map_err(refused)?;
+    let mut asked = asked(args, &variable, no_color).map_err(refused)?;
     let config = job.config.as_deref().map(serde_json::from_str).transpose();
     asked.file = config
         .map_err(|error| refused(Problem::new(format!("the configuration file: {error}"), "")))?
@@ -141,8 +142,6 @@ fn asked_for(job: &ScriptJob, args: &crate::args::RunArgs, own: &Own) -> Result<
     (asked.log, asked.outputs, asked.secret_sources) = (Log::default(), Vec::new(), Vec::new());
     asked.summary.export = None;
     asked.environment.clone_from(&job.environment);
-    let numbers = [("KNEE_AGENT", own.part.index), ("KNEE_AGENTS", own.part.of)];
-    asked.environment.extend(numbers.map(|(name, number)| (name.to_owned(), number.to_string())));
     asked.thresholds = job.thresholds;
     asked.summary.mode = if job.full { Mode::Full } else { Mode::Compact };
     Ok(asked)

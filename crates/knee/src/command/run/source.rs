@@ -9,12 +9,14 @@ use std::sync::Arc;
 use knee_engine::secret::shown_script;
 use knee_js::loader::remote::RemoteSettings;
 use knee_js::program::Surroundings;
+use knee_js::program::archive::Archive;
 use knee_js::program::bundle::Bundle;
 use knee_js::program::files::{Reach, Script, bounded};
 use knee_js::session::{Session, SessionError};
 use knee_js::vu::LoadError;
-use knee_k6::options::Options;
+use knee_k6::options::exported::plain;
 use knee_k6::options::resolve::{Layers, resolve};
+use knee_k6::options::{Layer, Options};
 use knee_k6::secrets::Secrets;
 
 use super::log::Lines;
@@ -56,11 +58,10 @@ pub fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session
         secrets: secrets.clone(),
     };
     let script = script(args).map_err(|error| unreadable(args, &error))?;
-    if is_archive(&script).map_err(|error| unreadable(args, &error))? {
-        let what = format!("`{}` is a k6 archive, and knee cannot read archives", shown_script(&args.script));
-        let hint = "unpack the archive with tar, and run the script in its folder `file`";
-        return Err(refused(Problem::new(what, hint)));
-    }
+    let (script, surroundings) = match archive(args, &script)? {
+        Some(archive) => of_archive(archive, surroundings),
+        None => (script, surroundings),
+    };
     Session::load(script, surroundings).map_err(|error| of_session(args, &secrets, error))
 }
 
@@ -163,6 +164,40 @@ fn script(args: &RunArgs) -> std::io::Result<Script> {
     Ok(Script::Text { folder: std::env::current_dir()?, source })
 }
 
+/// The archive that a script is.
+fn archive(args: &RunArgs, script: &Script) -> Result<Option<Archive>, Failed> {
+    if !is_archive(script).map_err(|error| unreadable(args, &error))? {
+        return Ok(None);
+    }
+    let read = match script {
+        Script::File(path) => {
+            let file = std::fs::File::open(path).map_err(|error| unreadable(args, &error))?;
+            Archive::read(std::io::BufReader::new(file))
+        }
+        Script::Text { source, .. } => Archive::read(&source[..]),
+        Script::Url { .. } | Script::Bundle(_) => return Ok(None),
+    };
+    read.map(Some).map_err(|error| {
+        let what = format!("`{}` is an archive that cannot be read: {error}", shown_script(&args.script));
+        refused(Problem::new(what, "make it again with `knee archive` or `k6 archive`"))
+    })
+}
+
+/// The script in an archive, and what it is given: variables of this machine count more than those of the archive.
+fn of_archive(archive: Archive, mut surroundings: Surroundings) -> (Script, Surroundings) {
+    let Archive { mut bundle, environment } = archive;
+    bundle.variables = environment.keys().cloned().collect();
+    for (name, value) in environment {
+        if surroundings.environment.iter().all(|(known, _)| *known != name) {
+            surroundings.environment.push((name, value));
+        }
+    }
+    surroundings.remote.fetch = Some(bundle.network());
+    surroundings.remote.cache = None;
+    surroundings.remote.reload = false;
+    (Script::Bundle(bundle), surroundings)
+}
+
 /// Whether a script is a tar file, as `k6 archive` makes it, by its first block.
 fn is_archive(script: &Script) -> std::io::Result<bool> {
     const MAGIC: std::ops::Range<usize> = 257..262;
@@ -191,18 +226,30 @@ fn remote(args: &RunArgs) -> RemoteSettings {
 
 /// The options of all layers: file, script, variables, flags.
 pub fn options(asked: &Asked, session: &Session) -> Result<Options, Failed> {
-    let wrong = |error: &dyn std::fmt::Display| {
-        refused(Problem::new(
-            error.to_string(),
-            "options come from the script, from flags and from variables K6_*",
-        ))
-    };
-    let script = match &session.description.options {
-        Some(json) => serde_json::from_str(json).map_err(|error| wrong(&error))?,
-        None => serde_json::Value::Null,
-    };
+    let script = exported(session)?;
     let layers = Layers { file: asked.file.clone(), script, env: asked.env.clone(), cli: asked.cli.clone() };
     resolve(layers, |name| session.exports(name)).map_err(|error| wrong(&error))
+}
+
+/// The options of the script alone, as k6 shows them.
+pub fn of_script(session: &Session) -> Result<serde_json::Value, Failed> {
+    let script = exported(session)?;
+    let (layer, _) = Layer::from_value(&script).map_err(|error| wrong(&error))?;
+    Ok(plain(&layer, script.get("ext").unwrap_or(&serde_json::Value::Null)))
+}
+
+fn exported(session: &Session) -> Result<serde_json::Value, Failed> {
+    match &session.description.options {
+        Some(json) => serde_json::from_str(json).map_err(|error| wrong(&error)),
+        None => Ok(serde_json::Value::Null),
+    }
+}
+
+fn wrong(error: &dyn std::fmt::Display) -> Failed {
+    refused(Problem::new(
+        error.to_string(),
+        "options come from the script, from flags and from variables K6_*",
+    ))
 }
 
 /// Options that have no effect, one sentence each.

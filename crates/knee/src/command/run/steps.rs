@@ -22,6 +22,7 @@ use super::log::Lines;
 use super::source::{load, options};
 use crate::args::RunArgs;
 use crate::command::failed::{Failed, refused};
+use crate::command::pushes::Feed;
 use crate::problem::{Problem, on_one_line};
 use crate::settings::Surroundings as Terminal;
 use crate::settings::fleet::{self as fleets, FleetChoice};
@@ -85,7 +86,7 @@ impl Steps {
     }
 
     /// Makes one step. `shape` makes the engine's plan of the script's own, with the scenario that
-    /// stands for `executor`.
+    /// stands for `executor`. Its figures go to `feed` meanwhile.
     ///
     /// # Errors
     ///
@@ -94,10 +95,11 @@ impl Steps {
         &mut self,
         executor: ExecutorSpec,
         shape: impl FnOnce(Plan) -> Plan,
+        feed: Option<Feed>,
         control: &Control,
     ) -> Result<ScriptStep, Failed> {
         self.options.scenarios = vec![scenario(executor.clone())];
-        let job = self.job()?;
+        let job = Job { feed, ..self.job()? };
         let mut plan = job.plan();
         plan.scenarios.iter_mut().for_each(waits);
         if let Some(choice) = &self.fleet {

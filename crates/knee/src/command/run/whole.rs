@@ -22,14 +22,14 @@ use super::log::Lines;
 use super::source::{load, options};
 use crate::args::{RunArgs, RunReportFlags, RunScriptFlags};
 use crate::command::failed::{Failed, refused};
+use crate::command::pushes::Feed;
 use crate::problem::on_one_line;
 use crate::settings::Surroundings as Terminal;
 use crate::settings::fleet::FleetChoice;
 use crate::settings::output::Progress;
 use crate::settings::script::asked;
 
-/// Runs a script against `url`, which it finds as `__ENV.BASE_URL`; `flags` are its other inputs, `observe` is what is
-/// watched beside it, and a fleet of choice makes its load.
+/// Runs a script against `url`, which it finds as `__ENV.BASE_URL`; `flags` are its other inputs.
 ///
 /// # Errors
 ///
@@ -37,7 +37,7 @@ use crate::settings::script::asked;
 pub fn against(
     path: &str,
     url: &str,
-    (mut flags, observe, choice): (RunScriptFlags, Vec<Target>, Option<&FleetChoice>),
+    (mut flags, beside): (RunScriptFlags, Beside<'_>),
     times: Times,
     control: &Control,
 ) -> Result<Loaded, Failed> {
@@ -46,16 +46,19 @@ pub fn against(
     args.script_flags = flags;
     args.report = RunReportFlags { quiet: true, ..RunReportFlags::default() };
     let iterations = Iterations::since(times.settle);
-    let by = By { observe, choice };
-    let (run, record) = measure(&args, url, by, &iterations, (times.settle, control))?;
+    let (run, record) = measure(&args, url, beside, &iterations, (times.settle, control))?;
     let record = record.map(|path| on_one_line(&path.display().to_string()));
     Ok(Loaded { run, record, iteration: iterations.mean() })
 }
 
-/// Who makes the load, and what is watched beside it.
-struct By<'a> {
-    observe: Vec<Target>,
-    choice: Option<&'a FleetChoice>,
+/// Who makes the load of a trial, and what happens beside it.
+pub struct Beside<'a> {
+    /// What is watched.
+    pub observe: Vec<Target>,
+    /// The machines that make the load; this one if there are none.
+    pub choice: Option<&'a FleetChoice>,
+    /// What its figures go to, if anything.
+    pub feed: Option<Feed>,
 }
 
 /// Runs the script, which loads `target`. Requests due in the first `warm_up` are kept outside of the totals. Its
@@ -67,7 +70,7 @@ struct By<'a> {
 fn measure(
     args: &RunArgs,
     target: &str,
-    by: By<'_>,
+    by: Beside<'_>,
     iterations: &Iterations,
     (warm_up, control): (Nanos, &Control),
 ) -> Result<(Run, Option<PathBuf>), Failed> {
@@ -80,7 +83,7 @@ fn measure(
     let session = load(args, &asked, &lines)?;
     let options = options(&asked, &session)?;
     let job = Job::new(args, &asked, &session, &options, terminal, &lines)?;
-    let job = Job { co_located: place(target), ..job };
+    let job = Job { co_located: place(target), feed: by.feed, ..job };
     let view = View { iterations: Some(iterations.clone()), ..job.view(None) };
     let data = job.setup(&view)?;
     let mut plan = job.plan();

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 
 use knee_driver::{Error, LoadSource, Loaded, Subject, Times};
 use knee_engine::control::Control;
-use knee_observe::Target;
 use knee_study::definition::{Load, Request, Workload};
 
 use crate::args::{ObserveFlags, RunScriptFlags};
 use crate::command::failed::{Failed, load_failed, refused};
 use crate::command::load;
-use crate::command::run::whole;
+use crate::command::pushes::{self, Feed};
+use crate::command::run::whole::{self, Beside};
 use crate::problem::Problem;
-use crate::settings::fleet::{FleetChoice, Remote};
+use crate::settings::fleet::Remote;
 use crate::settings::{self, Surroundings, declared, observe, target};
 
 /// Sends what the workloads of a study declare.
@@ -25,6 +25,8 @@ pub struct Declared {
     pub observe: ObserveFlags,
     /// The machines that make the loads; `None` if this one does.
     pub remote: Option<Remote>,
+    /// What the figures of trials go to, if anything.
+    pub feed: Option<Feed>,
 }
 
 impl LoadSource for Declared {
@@ -42,13 +44,16 @@ impl LoadSource for Declared {
         let seen = seen.map_err(refused).map_err(load_failed)?;
         let url = seen.as_deref().unwrap_or(subject.url);
         let choice = remote.map(|remote| &remote.choice);
+        let is_script = matches!(workload.load, Load::Script { .. });
+        let feed = pushes::of_trial(self.feed.as_ref(), subject, is_script);
+        let beside = Beside { observe, choice, feed };
         let loaded = match &workload.load {
-            Load::Request(request) => send(request, url, (observe, choice), times, control),
+            Load::Request(request) => send(request, url, beside, times, control),
             Load::Script { path, env } => {
                 let env = env.iter().map(|(name, value)| format!("{name}={value}")).collect();
                 let flags = RunScriptFlags { env, ..RunScriptFlags::default() };
                 let script = self.folder.join(path).display().to_string();
-                whole::against(&script, url, (flags, observe, choice), times, control)
+                whole::against(&script, url, (flags, beside), times, control)
             }
             // A study.toml has no such load.
             Load::OfCaller => Err(refused(Problem::new(format!("`{}` sends nothing", workload.name), ""))),
@@ -69,7 +74,7 @@ fn without_folder(loaded: Loaded) -> Loaded {
 fn send(
     request: &Request,
     url: &str,
-    (observe, choice): (Vec<Target>, Option<&FleetChoice>),
+    Beside { observe, choice, feed }: Beside<'_>,
     times: Times,
     control: &Control,
 ) -> Result<Loaded, Failed> {
@@ -79,5 +84,5 @@ fn send(
         target::probe(&load.targets, &load.http).map_err(refused)?;
     }
     let way = load::way(&load).map_err(refused)?;
-    load::loaded(&load, &way, control)
+    load::loaded(&load, &way, feed, control)
 }

@@ -6,11 +6,13 @@ use knee_driver::Error;
 use knee_driver::sweep::{StepRun, StepSource};
 use knee_engine::control::Control;
 use knee_k6::options::scenario::ExecutorSpec;
+use knee_k6::output::interval::About;
 use knee_study::sweep::{Config, Step, StepLoad};
 
-use super::loader::Loader;
+use super::loader::{self, Loader};
 use crate::args::{RunArgs, RunHttpFlags, RunScriptFlags, SweepArgs};
 use crate::command::failed::{Failed, failed, load_failed};
+use crate::command::pushes::Feed;
 use crate::command::run::steps::{ScriptStep, Steps};
 use crate::problem::{Problem, on_one_line};
 use crate::settings::sweep::{SweepSettings, step_plan};
@@ -21,6 +23,8 @@ pub struct ScriptLoader {
     config: Config,
     workers: u16,
     steps: Steps,
+    /// What the figures of steps go to, if anything.
+    feed: Option<Feed>,
 }
 
 impl ScriptLoader {
@@ -29,10 +33,15 @@ impl ScriptLoader {
     /// # Errors
     ///
     /// What is wrong with the script.
-    pub fn begin(args: &SweepArgs, settings: &SweepSettings, narrate: fn(&str)) -> Result<Self, Failed> {
+    pub fn begin(
+        args: &SweepArgs,
+        settings: &SweepSettings,
+        feed: Option<Feed>,
+        narrate: fn(&str),
+    ) -> Result<Self, Failed> {
         let title = args.target.clone().unwrap_or_default();
         let steps = Steps::begin(run_args(args, &title), narrate)?;
-        Ok(Self { title, config: settings.config.clone(), workers: settings.workers, steps })
+        Ok(Self { title, config: settings.config.clone(), workers: settings.workers, steps, feed })
     }
 }
 
@@ -84,8 +93,10 @@ impl StepSource for ScriptLoader {
             }
             shaped
         };
+        let about = || About { iterates: false, ..loader::about(step) };
+        let feed = self.feed.as_ref().map(|feed| feed.about(about()));
         let ScriptStep { run, record, iterations } =
-            self.steps.take(executor(step, config), shape, control).map_err(load_failed)?;
+            self.steps.take(executor(step, config), shape, feed, control).map_err(load_failed)?;
         let requests = run.warm_up.accounting().planned + run.measured.accounting().planned;
         if requests == 0 && iterations > 0 {
             let hint = "a sweep measures requests, so the default function must send some";

@@ -7,9 +7,10 @@ use knee_engine::host;
 use knee_engine::run::HttpConfig;
 use knee_study::sweep::{Config, Step};
 
-use super::loader::Loader;
+use super::loader::{self, Loader};
 use crate::command::failed::load_failed;
 use crate::command::load;
+use crate::command::pushes::Feed;
 use crate::problem::{Problem, on_one_line};
 use crate::settings::Load;
 use crate::settings::sweep::{SweepSettings, step_plan};
@@ -19,6 +20,8 @@ pub struct UrlLoader {
     load: Load,
     config: Config,
     way: HttpConfig,
+    /// What the figures of steps go to, if anything.
+    feed: Option<Feed>,
 }
 
 impl UrlLoader {
@@ -27,9 +30,9 @@ impl UrlLoader {
     /// # Errors
     ///
     /// When the TLS settings cannot be used.
-    pub fn new(load: Load, settings: &SweepSettings) -> Result<Self, Problem> {
+    pub fn new(load: Load, settings: &SweepSettings, feed: Option<Feed>) -> Result<Self, Problem> {
         let way = load::way(&load)?;
-        Ok(Self { load, config: settings.config.clone(), way })
+        Ok(Self { load, config: settings.config.clone(), way, feed })
     }
 }
 
@@ -37,7 +40,8 @@ impl StepSource for UrlLoader {
     fn run(&mut self, step: &Step, control: &Control) -> Result<StepRun, Error> {
         let plan = step_plan(&self.load.plan, &self.config, step);
         let load = Load { plan, seed: step.seed, ..self.load.clone() };
-        let (run, file) = load::take(&load, &self.way, control, |_| {}).map_err(load_failed)?;
+        let feed = self.feed.as_ref().map(|feed| feed.about(loader::about(step)));
+        let (run, file) = load::take(&load, &self.way, feed, control).map_err(load_failed)?;
         let record = file.as_ref().map(|path| on_one_line(&path.display().to_string()));
         Ok(StepRun { run, record, file, requests_per_arrival: 1.0 })
     }

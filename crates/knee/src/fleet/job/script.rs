@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use knee_core::metric::Metrics;
 use knee_core::plan::Plan;
+use knee_core::unit::Nanos;
 use knee_fleet::policy::Extent;
 use knee_fleet::wire::Part;
 use knee_js::program::bundle::Bundle;
@@ -52,24 +54,41 @@ pub struct ScriptJob {
     pub thresholds: bool,
     /// JSON of what `setup` returned.
     pub data: Option<String>,
+    /// What it did, for a controller that takes the run over.
+    pub before: Before,
     /// The plan of the whole load. Without a step, the script's options must give its scenarios on every machine.
     pub plan: Plan,
     /// The executor of a step of a sweep, as the script sees it: it stands for the scenarios of the script.
     pub step: Option<ExecutorSpec>,
 }
 
+/// What the script did before the load: `setup`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Before {
+    /// What it counted.
+    pub metrics: Metrics,
+    /// How long it took.
+    pub span: Nanos,
+}
+
 impl ScriptJob {
-    /// What was typed, for the part that this machine makes.
-    pub fn args(&self, part: &Part) -> RunArgs {
+    /// What was typed, for the whole.
+    pub fn args(&self) -> RunArgs {
         let mut args = RunArgs::of(&self.title);
         let ScriptFlags { load, http, tags, system_tags, no_replacements } = self.flags.clone();
         (args.load, args.http) = (load, http);
+        args.modules.no_replacements = no_replacements;
+        (args.report.tags, args.report.system_tags) = (tags, system_tags);
+        args
+    }
+
+    /// What was typed, for the part that this machine makes.
+    pub fn args_of(&self, part: &Part) -> RunArgs {
+        let mut args = self.args();
         // As many as this machine has CPUs.
         args.load.workers = None;
         args.load.execution_segment = Some(part.segment.clone());
         args.load.execution_segment_sequence = Some(part.sequence.clone());
-        args.modules.no_replacements = no_replacements;
-        (args.report.tags, args.report.system_tags) = (tags, system_tags);
         (args.report.quiet, args.report.no_tui) = (true, true);
         args
     }

@@ -88,7 +88,7 @@ fn what_makes_no_sense_is_reported_before_any_load() {
             "s.js -u many",
             "`many` is not a value of `--vus`: strconv.ParseInt: parsing \"many\": invalid syntax",
         ),
-        ("s.js --type archive", "k6's archives (`--type archive`) is not supported"),
+        ("s.js --type zip", "`--type` is not supported"),
         ("s.js --traces-output otel", "`--traces-output` is not supported"),
     ] {
         assert!(refused(line, &[]).contains(words), "{line}: {}", refused(line, &[]));

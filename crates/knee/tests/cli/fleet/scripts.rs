@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::Value;
 
-use super::world::{Fleet, json};
+use super::world::{Fleet, json, planned};
 use crate::program::{Finished, Knee, number};
 
 impl Fleet {
@@ -181,4 +182,183 @@ fn what_a_script_cannot_do_on_a_fleet_is_refused_before_anything_is_asked() {
     }
     let finished = refused("");
     assert!(finished.stderr.contains("error: cannot connect to NATS at nats://127.0.0.1:1"), "{finished:?}");
+}
+
+#[test]
+#[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
+fn sockets_and_streams_of_events_are_opened_no_faster_than_the_agent_lets_them() {
+    let fleet = Fleet::with(1, |_| "max_rate = 20.0".to_owned());
+    let source = format!(
+        "{IMPORTS}
+        import ws from 'k6/ws'; import sse from 'k6/x/sse';
+        export const options = {{ vus: 1, iterations: 15 }};
+        export default function () {{
+            try {{ ws.connect(__ENV.TARGET.replace('http', 'ws') + '/socket', () => {{}}); }} catch (_) {{ /* it is no server of sockets */ }}
+            sse.open(__ENV.TARGET + '/events', {{}}, () => {{}});
+        }}"
+    );
+    let finished = fleet.script(&source, 1, "--output-format json").run();
+    assert_eq!((fleet.seen("/socket").len(), fleet.seen("/events").len()), (15, 15), "{finished:?}");
+    // 20 at once, and then 20 in a second.
+    let took = json(&finished)["parts"][0]["ended_s"].as_f64().unwrap();
+    assert!(took >= 0.4, "{took} s");
+    assert!(finished.stderr.contains("waited for the agent's `max_rate` of 20 per second"), "{finished:?}");
+}
+
+#[test]
+#[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
+fn a_controller_that_takes_a_script_over_judges_its_thresholds_and_runs_its_teardown() {
+    let fleet = Fleet::start(2);
+    let source = format!(
+        "{IMPORTS}
+        export const options = {{
+            scenarios: {{ a: {{ executor: 'constant-arrival-rate', rate: 30, duration: '8s', preAllocatedVUs: 4 }} }},
+            thresholds: {{ checks: ['rate==1'], http_reqs: ['count>1000'] }},
+        }};
+        export function setup() {{ get('/setup'); return {{ word: 'from setup' }}; }}
+        export default function (data) {{
+            check(get(`/k/${{exec.scenario.iterationInTest}}`), {{ 'setup() arrives': () => data.word === 'from setup' }});
+        }}
+        export function teardown(data) {{ get('/teardown?' + data.word.length); }}
+        export function handleSummary(data) {{
+            return {{ stdout: `requests: ${{data.metrics.http_reqs.values.count}}, setup: ${{data.setup_data.word}}` }};
+        }}"
+    );
+    let mut load = fleet.script(&source, 2, "").start();
+    load.wait_for("fleet: starts in");
+    fleet.server.wait_for(60);
+    load.send(Signal::KILL);
+    // The new one has what the dead one sent to the agents, and nothing else.
+    fs::remove_file(fleet.home.path("s.js")).unwrap();
+    let run = fleet.run_to_take_over();
+    let finished = fleet.knee_fleet(&format!("resume {run}"));
+    assert_eq!(finished.code, Some(99), "{finished:?}");
+    assert!(finished.stderr.contains("thresholds on metrics 'http_reqs'"), "{finished:?}");
+    let (seen, different) = (fleet.seen("/k/").len(), fleet.seen("/k/").into_iter().collect::<BTreeSet<_>>());
+    assert!(seen >= 240 && seen == different.len(), "each iteration once: {seen}");
+    assert_eq!([fleet.seen("/setup").len(), fleet.seen("/teardown?10").len()], [1, 1]);
+    let all = seen + 2;
+    assert_eq!(finished.stdout.trim(), format!("requests: {all}, setup: from setup"), "{finished:?}");
+    assert!(!fleet.knee_fleet("ls").stdout.contains("run "), "nothing is left in NATS");
+}
+
+#[test]
+#[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
+fn a_script_that_another_key_began_is_merged_but_not_run_here() {
+    let mut fleet = Fleet::start(0);
+    let signers = format!("signers = [{:?}, {:?}]", fleet.key(""), fleet.key("--fleet-key other.nk"));
+    fleet.add(1, &signers);
+    let source = format!(
+        "{IMPORTS}
+        export const options = {{ scenarios: {{
+            a: {{ executor: 'constant-arrival-rate', rate: 20, duration: '6s', preAllocatedVUs: 4 }} }} }};
+        export default function () {{ get('/k'); }}
+        export function teardown() {{ get('/teardown'); }}"
+    );
+    let mut load = fleet.script(&source, 1, "--fleet-key other.nk").start();
+    load.wait_for("fleet: starts in");
+    fleet.server.wait_for(20);
+    load.send(Signal::KILL);
+    let finished = fleet.knee_fleet(&format!("resume {}", fleet.run_to_take_over()));
+    assert!(finished.stdout.contains("load-01"), "{finished:?}");
+    assert!(
+        finished.stderr.contains("the script is not taken over: it was begun with another key"),
+        "{finished:?}"
+    );
+    assert_eq!(fleet.seen("/teardown").len(), 0);
+}
+
+#[test]
+#[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
+fn what_a_script_writes_is_shown_where_the_load_was_asked_for_and_not_without_end() {
+    let fleet = Fleet::start(2);
+    let source = format!(
+        "{IMPORTS}
+        export const options = {{ vus: 2, iterations: 100 }};
+        export default function () {{
+            console.log(`\\x1b[2Jthis is ${{exec.scenario.iterationInTest}}`);
+        }}"
+    );
+    let finished = fleet.script(&source, 2, "").run();
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let shown = finished.stderr.lines().filter(|line| line.contains("this is "));
+    let shown: Vec<&str> = shown.collect();
+    assert!((2..=80).contains(&shown.len()), "{finished:?}");
+    assert!(shown.iter().all(|line| line.starts_with("load-0")), "{shown:#?}");
+    assert!(!finished.stderr.contains('\u{1b}'), "{finished:?}");
+    let left_out = |line: &str| -> Option<usize> {
+        line.strip_suffix(" further lines are in its log")?.rsplit(' ').next()?.parse().ok()
+    };
+    let left_out: usize = finished.stderr.lines().filter_map(left_out).sum();
+    assert_eq!(shown.len() + left_out, 100, "each line is shown or counted: {finished:?}");
+}
+
+/// A script that sends for eight seconds, and asks for a path when its test is torn down.
+fn torn_down(more: &str) -> String {
+    format!(
+        "{IMPORTS}{more}
+        export const options = {{ scenarios: {{
+            a: {{ executor: 'constant-arrival-rate', rate: 30, duration: '8s', preAllocatedVUs: 4 }} }} }};
+        export default function () {{ get('/k'); }}
+        export function teardown() {{ get('/teardown'); }}"
+    )
+}
+
+#[test]
+#[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
+fn of_a_controller_that_hung_and_the_one_that_took_over_only_one_tears_the_test_down() {
+    let fleet = Fleet::start(2);
+    let mut load = fleet.script(&torn_down(""), 2, "").start();
+    load.wait_for("fleet: starts in");
+    fleet.server.wait_for(60);
+    load.send(Signal::STOP);
+    let run = fleet.run_to_take_over();
+    let second = fleet.home.knee(&format!("fleet resume {run} --nats {}", fleet.nats.url())).start();
+    fleet.server.wait_for(120);
+    load.send(Signal::CONT);
+    let (first, second) = (load.finish(), second.finish());
+    assert_eq!(fleet.seen("/teardown").len(), 1, "{first:?}\n{second:?}");
+    assert_eq!(first.code, Some(105), "{first:?}");
+    assert!(first.stderr.contains("another controller has taken over the run"), "{first:?}");
+    assert!(!first.stdout.contains("http_reqs"), "no summary of a test that it did not see: {first:?}");
+    assert!(second.stdout.contains("http_reqs"), "{second:?}");
+}
+
+#[test]
+#[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
+fn a_test_that_lost_an_agent_is_torn_down_once_and_its_script_is_no_longer_in_nats() {
+    let fleet = Fleet::start(2);
+    let mut load = fleet.script(&torn_down(""), 2, "-e PASS=hunter2secret").start();
+    load.wait_for("fleet: starts in");
+    fleet.server.wait_for(60);
+    fleet.agents[1].send(Signal::KILL);
+    let finished = load.finish();
+    assert!(finished.stderr.contains("load-02 is lost"), "{finished:?}");
+    assert_eq!(fleet.seen("/teardown").len(), 1, "{finished:?}");
+    let list = fleet.knee_fleet("ls");
+    assert!(list.stdout.contains("ended; what arrived can be merged again"), "{list:?}");
+    let again = fleet.knee_fleet(&format!("resume {}", fleet.run_to_take_over()));
+    assert!(again.stdout.contains("load-01"), "{again:?}");
+    assert_eq!(fleet.seen("/teardown").len(), 1, "{again:?}");
+}
+
+#[test]
+#[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
+fn a_script_that_cannot_be_loaded_again_is_merged_all_the_same() {
+    let fleet = Fleet::start(1);
+    let now = knee_core::clock::wall().as_nanos() / 1_000_000;
+    let limit = now + 6_000;
+    let more = format!("if (Date.now() > {limit}) throw new Error('too late');");
+    let mut load = fleet.script(&torn_down(&more), 1, "").start();
+    load.wait_for("fleet: starts in");
+    fleet.server.wait_for(200);
+    load.send(Signal::KILL);
+    let finished = fleet.knee_fleet(&format!("resume {}", fleet.run_to_take_over()));
+    assert!(
+        finished.stderr.contains("warning: the script is not taken over: the script threw"),
+        "{finished:?}"
+    );
+    assert!(finished.stdout.contains("load-01"), "{finished:?}");
+    assert_eq!(fleet.seen("/teardown").len(), 0);
+    assert_eq!(planned(&fleet.home.report("last")), (fleet.seen("/k").len() as u64, 0));
 }

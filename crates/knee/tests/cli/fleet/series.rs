@@ -160,6 +160,7 @@ fn a_study_starts_its_services_here_and_agents_load_them_under_the_name_that_the
         let workload = trial["trial"]["workload"].as_str().unwrap();
         assert!(requests == 40 || (workload == "script" && requests > 2), "{trial:#}");
     }
+    assert_eq!(document["cpus"]["shared"], "agents", "{:#}", document["cpus"]);
     // Who makes the load is an option of the study: without the fleet, it does not go on.
     let alone = fleet.home.knee("study study --blocks 1 --resume").run();
     assert_eq!(alone.code, Some(104), "{alone:?}");

@@ -90,26 +90,40 @@ impl Fleet {
     /// `more` is what else is in the file of an agent.
     pub fn with(count: usize, more: impl Fn(usize) -> String) -> Self {
         let (home, nats, server) = (Home::new(), Nats::start(), Server::start());
-        let key = home.knee("fleet key").run();
-        assert_eq!(key.code, Some(0), "{key:?}");
-        let signer = key.stdout.trim().to_owned();
         let mut fleet = Self { home, nats, server, agents: Vec::new() };
-        for number in 1..=count {
-            let targets = fleet.server.address();
-            let more = more(number);
-            let default = |name: &str, line: String| if more.contains(name) { String::new() } else { line };
-            let file = format!(
-                "nats = \"{}\"\nid = \"load-{number:02}\"\nfolder = \"{}\"\n{}{}{more}\n",
-                fleet.nats.url(),
-                fleet.home.path(&format!("agent-{number}")).display(),
-                default("signers", format!("signers = [\"{signer}\"]\n")),
-                default("targets", format!("targets = [\"{targets}\"]\n")),
-            );
-            fleet.home.file(&format!("agent-{number}.toml"), file);
-            let agent = fleet.start_agent(number);
-            fleet.agents.push(agent);
-        }
+        (1..=count).for_each(|number| fleet.add(number, &more(number)));
         fleet
+    }
+
+    /// One more agent.
+    pub fn add(&mut self, number: usize, more: &str) {
+        let (signer, targets) = (self.key(""), self.server.address());
+        let default = |name: &str, line: String| if more.contains(name) { String::new() } else { line };
+        let file = format!(
+            "nats = \"{}\"\nid = \"load-{number:02}\"\nfolder = \"{}\"\n{}{}{more}\n",
+            self.nats.url(),
+            self.home.path(&format!("agent-{number}")).display(),
+            default("signers", format!("signers = [\"{signer}\"]\n")),
+            default("targets", format!("targets = [\"{targets}\"]\n")),
+        );
+        self.home.file(&format!("agent-{number}.toml"), file);
+        let agent = self.start_agent(number);
+        self.agents.push(agent);
+    }
+
+    /// The public key of a controller, made if there is none.
+    pub fn key(&self, flags: &str) -> String {
+        let key = self.home.knee("fleet key").args(flags).run();
+        assert_eq!(key.code, Some(0), "{key:?}");
+        key.stdout.trim().to_owned()
+    }
+
+    /// The name of the run whose controller is gone.
+    pub fn run_to_take_over(&self) -> String {
+        let list = self.knee_fleet("ls");
+        let line = list.stdout.lines().find_map(|line| line.strip_prefix("run "));
+        let line = line.unwrap_or_else(|| panic!("{list:?}"));
+        line.split(':').next().unwrap_or(line).to_owned()
     }
 
     pub fn start_agent(&self, number: usize) -> Running {
