@@ -7,9 +7,9 @@ use std::net::IpAddr;
 /// Which of the outer two lengths is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// That of the whole certificate.
+    /// The sequence of the whole certificate.
     Certificate,
-    /// That of what is signed.
+    /// The sequence of what is signed.
     Tbs,
 }
 
