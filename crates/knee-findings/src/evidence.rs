@@ -53,6 +53,12 @@ impl<'a> Evidence<'a> {
         self.all.count(Outcome::Ok).saturating_add(self.all.count(Outcome::HttpError))
     }
 
+    /// Mean bytes received per complete response; `None` without one.
+    pub(crate) fn bytes_per_response(&self) -> Option<f64> {
+        let answered = self.answered();
+        (answered > 0).then(|| self.all.bytes_received as f64 / answered as f64)
+    }
+
     /// Complete responses per second of the measured time; `None` if it has no length.
     pub(crate) fn throughput(&self) -> Option<f64> {
         let (from, to) = self.window();

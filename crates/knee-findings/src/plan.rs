@@ -11,8 +11,10 @@ pub(crate) struct Node {
     pub kind: String,
     /// The table that it reads, without schema.
     pub table: Option<String>,
-    /// Whether it leaves out rows that it has read.
-    pub filters: bool,
+    /// The condition by which it leaves out rows that it has read.
+    pub filter: Option<String>,
+    /// The condition of a join that nothing but reading both sides can check.
+    pub join_filter: Option<String>,
     /// Rows that it is expected to return.
     pub rows: f64,
     /// Rows that the node above it is expected to return; those of the plan at its top.
@@ -39,7 +41,8 @@ fn collect(plan: &Value, above: Option<&Node>, nodes: &mut Vec<Node>) {
     let node = Node {
         kind: text("Node Type").unwrap_or_default(),
         table: text("Relation Name"),
-        filters: plan.get("Filter").is_some(),
+        filter: text("Filter"),
+        join_filter: text("Join Filter"),
         rows,
         rows_above: above.map_or(rows, |above| above.rows),
         under_limit: above.is_some_and(|above| above.kind == "Limit"),
@@ -63,7 +66,8 @@ mod tests {
         assert_eq!(nodes.len(), 3);
         assert!(nodes[1].under_limit && nodes[1].kind == "Sort");
         assert_eq!((nodes[1].rows, nodes[1].rows_above), (9_000.0, 50.0));
-        assert!(nodes[2].filters && nodes[2].table.as_deref() == Some("tasks"));
+        assert_eq!(nodes[2].filter.as_deref(), Some("(x = $1)"));
+        assert_eq!(nodes[2].table.as_deref(), Some("tasks"));
     }
 
     #[test]

@@ -18,8 +18,10 @@ mod fixed_places;
 mod growing_responses;
 mod hot_row;
 mod idle_in_transaction;
+mod large_values;
 mod lock_wait;
 mod log_output;
+mod long_list;
 mod many_commits;
 mod many_statements;
 mod missing_index;
@@ -33,6 +35,7 @@ mod redis_evictions;
 mod redis_round_trips;
 mod redis_thread;
 mod replica_behind;
+mod row_trigger;
 mod sort_mismatch;
 mod sqlite_wal;
 mod sqlite_writer;
@@ -64,6 +67,9 @@ pub const RULES: &[Rule] = &[
     sort_mismatch::RULE,
     deep_offset::RULE,
     many_statements::RULE,
+    long_list::RULE,
+    large_values::RULE,
+    row_trigger::RULE,
     hot_row::RULE,
     idle_in_transaction::RULE,
     lock_wait::RULE,

@@ -143,13 +143,17 @@ impl Agent {
             _ => {}
         }
         let work = self.work.as_mut().filter(|work| work.run == order.run).ok_or(Refusal::NotClaimed)?;
-        // Every signer can always stop a load, without taking over.
-        if let Action::Stop { level } = order.action {
+        let stop = match order.action {
+            Action::Stop { level } => Some(level),
+            _ => None,
+        };
+        // Every signer can always stop a load, without taking over: with no lead. A controller that was replaced cannot.
+        if order.lead < work.lead && (stop.is_none() || order.lead > 0) {
+            return Err(Refusal::Lead);
+        }
+        if let Some(level) = stop {
             work.stop(level, out);
             return Ok(Obeyed::Done);
-        }
-        if order.lead < work.lead {
-            return Err(Refusal::Lead);
         }
         work.follow(order.lead);
         work.heard = now;

@@ -95,6 +95,8 @@ pub struct Controller {
     stopped: Option<Nanos>,
     /// Why the last look found too few, or a claim failed.
     unfit: Option<Failure>,
+    /// What follows the load is not known yet: until then the run does not finish.
+    loading: bool,
 }
 
 impl Controller {
@@ -110,12 +112,15 @@ impl Controller {
             stop: StopLevel::None,
             stopped: None,
             unfit: None,
+            loading: false,
         }
     }
 
-    /// A controller that takes over a run that has begun. `lead` is above that of all before it.
+    /// A controller that takes over a run that has begun. `lead` is above that of all before it. It gives signs of life at
+    /// once, and finishes after [`Input::Loaded`] at the earliest.
     pub fn resume(request: Request, engaged: Vec<Engaged>, lead: u64, now: Nanos) -> (Self, Vec<Output>) {
-        let mut controller = Self { lead, phase: Phase::Running { at: now }, ..Self::new(request, now) };
+        let running = Phase::Running { at: now };
+        let mut controller = Self { lead, phase: running, loading: true, ..Self::new(request, now) };
         let follow = |one: &Engaged| order(one, Action::Follow);
         let out = engaged.iter().map(follow).collect();
         controller.members = engaged
@@ -141,6 +146,7 @@ impl Controller {
             Input::Sealed { agent, digest } => self.sealed(&agent, &digest, &mut out),
             Input::Job(job) => self.prepare(now, job, &mut out),
             Input::Stop(level) => self.stop(now, level, &mut out),
+            Input::Loaded => self.loading = false,
             Input::Offline => {
                 self.members.values_mut().for_each(|member| member.heard = member.heard.max(now));
             }
@@ -419,7 +425,7 @@ impl Controller {
             return self.lose(agent, "the copy of its record differs from it", out);
         }
         member.copy.clear();
-        member.attempt_min = member.attempt + 1;
+        member.attempt_min = member.attempt.saturating_add(1);
         out.push(Output::Restart(agent.clone()));
         out.push(order(&member.engaged, Action::Resend { from: 0 }));
     }
@@ -565,7 +571,7 @@ impl Controller {
         for (agent, why) in lost {
             self.lose(&agent, why, out);
         }
-        if self.members.values().all(|member| member.is_over(now)) {
+        if !self.loading && self.members.values().all(|member| member.is_over(now)) {
             self.release(out);
             self.phase = Phase::Done;
             out.push(Output::Finish(Ok(self.engaged())));

@@ -123,7 +123,8 @@ pub struct Order {
     pub challenge: String,
     /// For which run.
     pub run: RunId,
-    /// The controller's number: an agent obeys none below the highest that it has seen.
+    /// The controller's number: an agent obeys none below the highest that it has seen. 0 is that of a person who stops a
+    /// load without taking over: such a stop is always obeyed.
     pub lead: u64,
     /// What to do.
     pub action: Action,

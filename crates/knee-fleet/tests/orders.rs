@@ -123,7 +123,7 @@ fn orders_for_others_of_other_versions_or_too_late_are_refused() {
 }
 
 #[test]
-fn an_agent_at_work_obeys_its_own_run_and_the_highest_lead_but_every_stop() {
+fn an_agent_at_work_obeys_its_own_run_and_the_highest_lead_but_every_stop_of_a_person() {
     let mut one = Try::new();
     let order = one.order();
     assert_eq!(one.obey(&order), Reply::Accepted);
@@ -139,6 +139,8 @@ fn an_agent_at_work_obeys_its_own_run_and_the_highest_lead_but_every_stop() {
     assert_eq!(one.obey(&follow), Reply::Accepted);
     let late = Order { lead: 2, action: Action::Release, ..one.order() };
     assert_eq!(one.refused(&late), Refusal::Lead);
+    let replaced = Order { lead: 2, action: stop.clone(), ..one.order() };
+    assert_eq!(one.refused(&replaced), Refusal::Lead, "the load is another controller's");
     let stop = Order { lead: 0, action: stop, ..one.order() };
     assert_eq!(one.obey(&stop), Reply::Accepted);
 }

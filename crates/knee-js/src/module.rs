@@ -81,6 +81,8 @@ pub mod secrets;
 
 pub mod sse;
 
+pub mod streams;
+
 pub mod text;
 
 pub mod subtle;
@@ -161,6 +163,7 @@ modules! {
     "k6/execution" Execution execution::EXPORTS, execution::build, default execution::guarded;
     "k6/experimental/csv" Csv csv::EXPORTS, csv::build;
     "k6/experimental/fs" Fs fs::EXPORTS, fs::build;
+    "k6/experimental/streams" Streams streams::EXPORTS, streams::build;
     "k6/experimental/redis" FormerRedis redis::EXPORTS, redis::build_former;
     "k6/x/redis" Redis redis::EXPORTS, redis::build;
     "k6/secrets" Secrets secrets::EXPORTS, secrets::build;

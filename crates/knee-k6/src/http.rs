@@ -19,7 +19,11 @@ pub mod error_code;
 
 pub mod go_url;
 
+pub(crate) mod handshake;
+
 pub(crate) mod hop;
+
+mod ntlm;
 
 pub mod pace;
 

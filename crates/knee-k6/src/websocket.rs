@@ -6,6 +6,7 @@
 pub mod conversation;
 pub mod dial;
 pub mod event;
+mod held;
 pub mod line;
 pub mod request;
 pub mod session;

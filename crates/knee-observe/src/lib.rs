@@ -15,6 +15,8 @@ mod nginx;
 
 mod observers;
 
+mod pace;
+
 mod pgbouncer;
 
 mod postgres;

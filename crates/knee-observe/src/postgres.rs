@@ -11,9 +11,9 @@ use tokio_postgres::Config;
 use url::Url;
 
 use crate::figures::Figures;
+use crate::pace::slower;
 use crate::sampler::{About, Depth, Sampler, Unreadable};
 use crate::session::{Answer, OWN_NAME, PARAMETERS, Refusal, Session};
-use crate::watch::slower;
 
 mod activity;
 mod catalog;
@@ -140,10 +140,8 @@ impl Postgres {
         let missing = self.activity.most_active(|id| !self.statements.has_text(id));
         let answer = self.statements.read_running(&connected.session, &missing, figures);
         self.settle("texts of statements", answer)?;
-        if connected.version >= plan::VERSION_MIN {
-            let answer = self.statements.read_plan(&connected.session, figures);
-            self.settle("plans", answer)?;
-        }
+        let answer = self.statements.read_plan(&connected.session, connected.version, figures);
+        self.settle("plans", answer)?;
         let took = self.clock.now().since(began);
         connected.slow_due = now.saturating_add(slower(Nanos(self.interval.0.saturating_mul(SLOW)), took));
         Ok(())

@@ -22,9 +22,10 @@ const ANSWER_WITHIN: Duration = Duration::from_millis(1_500);
 /// How the session is named; it is left out of all counts by this name.
 pub(crate) const OWN_NAME: &str = "knee-observe";
 
-/// Session parameters: read only, short, and quiet.
+/// Session parameters: read only, short, and quiet. Plans are generic: they are asked for without values.
 pub(crate) const PARAMETERS: &str = "-c default_transaction_read_only=on -c statement_timeout=500 -c lock_timeout=100 \
-                                     -c idle_in_transaction_session_timeout=5000 -c jit=off";
+                                     -c idle_in_transaction_session_timeout=5000 -c jit=off \
+                                     -c plan_cache_mode=force_generic_plan";
 
 /// Why a statement has no answer.
 #[derive(Debug)]

@@ -9,17 +9,16 @@ use knee_core::clock::MonotonicClock;
 use knee_core::unit::Nanos;
 
 use crate::figures::Figures;
+use crate::pace::slower;
 use crate::sampler::{About, Depth, Sampler, Unreadable};
 use crate::text::message;
 
+mod looks;
+
+use looks::Looks;
+
 /// Pause between attempts to connect.
 const AGAIN: Nanos = Nanos::from_secs(1);
-
-/// What takes a time is done again after so many times of it: at most 5 % of the time is spent waiting for a source.
-const SHARE: u64 = 20;
-
-/// But never more rarely than once in so many paces: a source that is slow under load is the one to be watched.
-const PACES_MAX: u64 = 5;
 
 /// Priority of the threads of observers: a tenth of the weight of the generator's, and never before them.
 const NICE: i32 = 10;
@@ -48,12 +47,6 @@ pub(crate) struct Watch {
     pub(crate) stop: Receiver<()>,
 }
 
-/// When what is due.
-struct Due {
-    read: Nanos,
-    look: Option<Nanos>,
-}
-
 impl Watch {
     /// The whole life of the thread.
     pub(crate) fn run(mut self) {
@@ -78,27 +71,28 @@ impl Watch {
     fn stay(&mut self) -> Result<(), Unreadable> {
         self.read(Depth::Whole)?;
         let now = self.clock.now();
-        let look_pace = self.sampler.look_pace().map(Nanos::from);
-        let mut due = Due { read: now.saturating_add(self.interval), look: look_pace.map(|_| now) };
+        let mut looks = self.sampler.look_pace().map(|pace| Looks::new(pace.into(), now));
+        let mut read_due = now.saturating_add(self.interval);
         loop {
-            let next = due.look.unwrap_or(Nanos::MAX).min(due.read);
+            let next = looks.as_ref().map_or(Nanos::MAX, Looks::due).min(read_due);
             if self.waits(next.since(self.clock.now())) {
                 return self.read(Depth::Whole);
             }
             let now = self.clock.now();
-            if let Some(pace) = look_pace.filter(|_| due.look.is_some_and(|due| due <= now)) {
+            if let Some(looks) = looks.as_mut().filter(|looks| looks.due() <= now) {
                 self.sampler.look()?;
-                due.look = Some(self.next(now, pace));
+                let ended = self.clock.now();
+                looks.advance(ended, ended.since(now));
             }
-            if due.read <= self.clock.now() {
+            if read_due <= self.clock.now() {
                 let now = self.clock.now();
                 self.read(Depth::Interval)?;
-                due.read = self.next(now, self.interval);
+                read_due = self.next(now, self.interval);
             }
         }
     }
 
-    /// When to do again what began at `began` and has just ended.
+    /// When to read again after a reading that began at `began` and has just ended.
     fn next(&self, began: Nanos, pace: Nanos) -> Nanos {
         let now = self.clock.now();
         began.saturating_add(slower(pace, now.since(began))).max(now)
@@ -130,23 +124,5 @@ fn give_way() {
     // Elsewhere the priority would be that of the whole process. Where it is refused, the thread works as it is.
     if cfg!(target_os = "linux") {
         let _ = rustix::process::setpriority_process(None, NICE);
-    }
-}
-
-/// The pace of what takes this long.
-pub(crate) fn slower(pace: Nanos, took: Nanos) -> Nanos {
-    Nanos(took.0.saturating_mul(SHARE)).clamp(pace, Nanos(pace.0.saturating_mul(PACES_MAX)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_takes_long_is_done_more_rarely_but_not_too_rarely() {
-        let second = Nanos::from_secs(1);
-        for (took, pace) in [(0, 1_000), (50, 1_000), (100, 2_000), (900, 5_000)] {
-            assert_eq!(slower(second, Nanos::from_millis(took)), Nanos::from_millis(pace));
-        }
     }
 }

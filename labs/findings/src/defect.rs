@@ -122,6 +122,34 @@ pub enum Defect {
     TimedPause,
     /// Partners: five calls, one after another
     SerialCalls,
+    /// Members: no index on the address in small letters
+    LowerEmail,
+    /// Members: no index has the newest messages of a mailbox
+    NewestById,
+    /// Members: each request writes when the member was last seen
+    SeenPerRequest,
+    /// Members: lines and payments of an invoice in one join
+    DoubleJoin,
+    /// Baskets: items are locked in the order of the basket
+    LockOrder,
+    /// Baskets: each purchase refreshes a materialized view
+    RefreshPerOrder,
+    /// Baskets: a connection is held while a carrier is asked
+    HeldConnection,
+    /// Levels: WATCH on one key, tried again at once
+    WatchRetries,
+    /// News: a purge scans all events within a write transaction of SQLite
+    PurgeScan,
+    /// Partners: two calls at a time
+    TwoPerHost,
+    /// Partners: every fourth call waits for a dead replica
+    DeadReplica,
+    /// Gate: one limit for all clients behind the proxy
+    SharedLimit,
+    /// Gate: the password is hashed for each request
+    HashPerRequest,
+    /// Gate: each reload adds the redirects once more
+    GrowingRoutes,
 }
 
 impl Defect {
@@ -145,8 +173,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_55_defects_and_the_service_is_healthy_without_one() {
-        assert_eq!(Defect::value_variants().len() - 1, 55);
+    fn there_are_69_defects_and_the_service_is_healthy_without_one() {
+        assert_eq!(Defect::value_variants().len() - 1, 69);
         assert_eq!(Defect::None.name(), "none");
         assert_eq!(Defect::UnrolledMget.name(), "unrolled-mget");
     }

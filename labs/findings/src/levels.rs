@@ -1,9 +1,9 @@
-//! Stock levels, the total of all prices, and quotes of a worker, in Redis.
+//! Stock levels, the total of all prices, quotes of a worker, and points, in Redis.
 //!
 //! Does not parse HTTP. Prices are those of [`crate::menus`].
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
@@ -23,6 +23,12 @@ const LEVELS: usize = 20_000;
 const WORK: Duration = Duration::from_millis(25);
 /// Longest wait for the worker, in seconds.
 const PATIENCE_S: u64 = 5;
+
+/// How long a partner takes to say how many points a purchase is worth.
+const WORTH: Duration = Duration::from_millis(5);
+/// The key that counts points, and how often an optimistic transaction is tried.
+const POINTS: &str = "points";
+const TRIES: usize = 10_000;
 
 /// Adds all prices, each read by its own command, while no other client is served.
 const ADD_PRICES: &str = "local sum = 0 \
@@ -76,12 +82,12 @@ pub async fn total(shop: &Shop) -> Result<u64, Refusal> {
     Ok(Script::new(ADD_PRICES).arg(count).invoke_async(&mut shop.cache.shared()).await?)
 }
 
-/// Connections for quotes, opened when they are first needed.
+/// Connections for quotes and points, opened when they are first needed.
 #[derive(Default)]
 pub struct Quotes {
     /// That of the worker, which stands for another process.
     worker: OnceCell<MultiplexedConnection>,
-    /// Those that wait for no quote now.
+    /// Those that no request uses now.
     free: Mutex<Vec<MultiplexedConnection>>,
 }
 
@@ -110,13 +116,54 @@ pub async fn quote(shop: &Shop) -> Result<String, Refusal> {
 
 /// Waits on a connection that no other request uses at this time.
 async fn pop_apart(shop: &Shop, pop: &Cmd) -> Result<Option<(String, String)>, Refusal> {
-    let free = || shop.quotes.free.lock().unwrap_or_else(PoisonError::into_inner);
-    let taken = free().pop();
-    let mut connection = match taken {
-        Some(connection) => connection,
-        None => shop.cache.connect().await?,
-    };
+    let mut connection = shop.quotes.take(shop).await?;
     let popped = pop.query_async(&mut connection).await?;
-    free().push(connection);
+    shop.quotes.give_back(connection);
     Ok(popped)
+}
+
+impl Quotes {
+    /// A connection that no other request uses.
+    async fn take(&self, shop: &Shop) -> Result<MultiplexedConnection, Refusal> {
+        let taken = self.free().pop();
+        match taken {
+            Some(connection) => Ok(connection),
+            None => shop.cache.connect().await,
+        }
+    }
+
+    fn give_back(&self, connection: MultiplexedConnection) {
+        self.free().push(connection);
+    }
+
+    fn free(&self) -> MutexGuard<'_, Vec<MultiplexedConnection>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Adds a point to the account of the shop, after a partner was asked: with one command, or with an optimistic transaction
+/// that begins before the question, and is tried again at once if another one was in its way.
+///
+/// # Errors
+/// Redis fails, or too many transactions were in the way.
+pub async fn add_point(shop: &Shop) -> Result<u64, Refusal> {
+    if !shop.has(Defect::WatchRetries) {
+        sleep(WORTH).await;
+        return shop.cache.send(redis::cmd("INCR").arg(POINTS)).await;
+    }
+    // A watched key is watched by its connection, so requests cannot share one.
+    let mut connection = shop.quotes.take(shop).await?;
+    for _ in 0..TRIES {
+        let () = redis::cmd("WATCH").arg(POINTS).query_async(&mut connection).await?;
+        let points: Option<u64> = redis::cmd("GET").arg(POINTS).query_async(&mut connection).await?;
+        sleep(WORTH).await;
+        let points = points.unwrap_or_default() + 1;
+        let set: Option<()> =
+            redis::pipe().atomic().set(POINTS, points).ignore().query_async(&mut connection).await?;
+        if set.is_some() {
+            shop.quotes.give_back(connection);
+            return Ok(points);
+        }
+    }
+    Err(Refusal::Busy)
 }

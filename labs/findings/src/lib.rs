@@ -2,13 +2,16 @@
 //!
 //! Does not depend on the load generator, and does not know its rules.
 
+pub mod baskets;
 pub mod cache;
 pub mod config;
 pub mod database;
 pub mod defect;
+pub mod gate;
 pub mod jobs;
 pub mod levels;
 pub mod log;
+pub mod members;
 pub mod menus;
 pub mod news;
 pub mod notes;

@@ -64,6 +64,8 @@ const fn statements(defect: Defect) -> &'static [&'static str] {
             "INSERT INTO mails (body) SELECT 'mail ' || n FROM generate_series(1, 40000) n",
             "DELETE FROM mails WHERE id <= (SELECT max(id) - 1000 FROM mails)",
         ],
+        Defect::LowerEmail => &["DROP INDEX members_small_email"],
+        Defect::NewestById => &["DROP INDEX messages_newest"],
         Defect::RowTrigger => &[
             "DROP TRIGGER placements_counted ON placements",
             "CREATE TRIGGER placements_counted AFTER INSERT ON placements \

@@ -22,6 +22,15 @@ pub enum Refusal {
     /// A system call failed.
     #[error("the system: {0}")]
     System(#[from] io::Error),
+    /// The client has sent more requests than its limit.
+    #[error("too many requests")]
+    Limited,
+    /// The client gave no password, or a wrong one.
+    #[error("name and password are needed")]
+    Stranger,
+    /// Other requests were in the way, again and again.
+    #[error("too many others at the same time")]
+    Busy,
     /// There is no such thing.
     #[error("there is nothing with this number")]
     Missing,
@@ -51,6 +60,8 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let status = match self {
             Self::Missing => StatusCode::NOT_FOUND,
+            Self::Limited => StatusCode::TOO_MANY_REQUESTS,
+            Self::Stranger => StatusCode::UNAUTHORIZED,
             _ => StatusCode::SERVICE_UNAVAILABLE,
         };
         (status, self.to_string()).into_response()

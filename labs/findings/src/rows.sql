@@ -29,3 +29,14 @@ INSERT INTO reports SELECT n, 'Report ' || n, 'open', jsonb_build_object('title'
     'lines', (SELECT jsonb_agg('line ' || line || ' of the report, with a sum of ' || n * line) FROM generate_series(1, 3000) line))
     FROM generate_series(1, 200) n;
 INSERT INTO shelves SELECT n, 0 FROM generate_series(1, 2000) n;
+INSERT INTO members SELECT n, 'Member' || n || '@Shop.test', 'Member ' || n FROM generate_series(1, 60000) n;
+INSERT INTO tokens SELECT n FROM generate_series(1, 60000) n;
+-- A mailbox of the first ones gets no message any more: its newest ones are old.
+INSERT INTO messages SELECT n, (n - 1) / 5000, 'Message ' || n FROM generate_series(1, 200000) n;
+INSERT INTO invoices SELECT n, 'Invoice ' || n FROM generate_series(1, 500) n;
+INSERT INTO invoice_lines SELECT n, 1 + n % 500, 'line ' || n || ' of an invoice, as it is printed'
+    FROM generate_series(1, 40000) n;
+INSERT INTO payments SELECT n, 1 + n % 500, 'payment ' || n || ' by a card that is known'
+    FROM generate_series(1, 40000) n;
+INSERT INTO purchases (product, amount) SELECT n * 7919 % 5000, n % 90 FROM generate_series(1, 150000) n;
+REFRESH MATERIALIZED VIEW best_sellers;

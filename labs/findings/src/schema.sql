@@ -99,3 +99,17 @@ END
 $$;
 CREATE TRIGGER placements_counted AFTER INSERT ON placements
     REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION count_placements();
+
+CREATE TABLE members (id bigint PRIMARY KEY, email text NOT NULL, name text NOT NULL, seen_at timestamptz);
+CREATE TABLE tokens (member bigint PRIMARY KEY, used_at timestamptz);
+CREATE TABLE messages (id bigint PRIMARY KEY, mailbox int NOT NULL, title text NOT NULL);
+CREATE TABLE invoices (id bigint PRIMARY KEY, name text NOT NULL);
+CREATE TABLE invoice_lines (id bigint PRIMARY KEY, invoice bigint NOT NULL REFERENCES invoices, label text NOT NULL);
+CREATE TABLE payments (id bigint PRIMARY KEY, invoice bigint NOT NULL REFERENCES invoices, label text NOT NULL);
+CREATE TABLE purchases (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    product int NOT NULL,
+    amount bigint NOT NULL
+);
+CREATE MATERIALIZED VIEW best_sellers AS
+    SELECT product, sum(amount)::bigint AS total FROM purchases GROUP BY product WITH NO DATA;

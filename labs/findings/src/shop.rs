@@ -10,7 +10,9 @@ use crate::cache::Cache;
 use crate::config::ServeArgs;
 use crate::database::Database;
 use crate::defect::Defect;
+use crate::gate::Gate;
 use crate::levels::Quotes;
+use crate::partner::Partners;
 use crate::refusal::Refusal;
 use crate::views::Views;
 
@@ -24,8 +26,12 @@ pub struct Shop {
     pub cache: Cache,
     /// SQLite.
     pub views: Views,
-    /// Connections for quotes.
+    /// Connections for quotes and points.
     pub quotes: Quotes,
+    /// Partners that have replicas or a limit.
+    pub partners: Partners,
+    /// What requests pass before their route.
+    pub gate: Gate,
     /// Held for writing while all requests pause.
     pub pause: RwLock<()>,
     /// The front page.
@@ -51,6 +57,8 @@ impl Shop {
             cache: Cache::open(&args.redis).await?,
             views: Views::open(&args.views, args.defect)?,
             quotes: Quotes::default(),
+            partners: Partners::default(),
+            gate: Gate::default(),
             pause: RwLock::new(()),
             front: Bytes::from("<p>A page of the shop, with all that is new today.</p>\n".repeat(800)),
             checksum: checksum(&document(&options)),

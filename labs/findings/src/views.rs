@@ -1,7 +1,7 @@
 //! Views of articles, counted in a SQLite file.
 //!
 //! A healthy shop has one writer, which writes all waiting views in one transaction, in WAL mode. The defects change the
-//! journal, the commits and the readers. Does not use the other stores.
+//! journal, the commits, the readers and a purge. Does not use the other stores.
 
 use std::fs;
 use std::path::Path;
@@ -27,6 +27,15 @@ const LOOKUP: Duration = Duration::from_millis(8);
 
 /// Writers that each commit a view at a time: one per connection of a usual pool.
 const SINGLE_WRITERS: usize = 4;
+
+/// Old events of a shop that purges them by day, the pace of the purge, and what it deletes.
+const OLD_EVENTS: u32 = 600_000;
+const PURGE_PACE: Duration = Duration::from_secs(1);
+const PURGE: &str = "BEGIN IMMEDIATE; \
+                     DELETE FROM seen WHERE datetime(at, '+30 days') < datetime('2025-01-01'); COMMIT";
+const SEEN: &str = "CREATE TABLE seen (id INTEGER PRIMARY KEY, at TEXT NOT NULL, page TEXT NOT NULL) STRICT";
+const OLD: &str = "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n LIMIT ?1) \
+                   INSERT INTO seen (at, page) SELECT '2025-06-01 12:00:00', '/pages/' || n FROM n";
 
 const TABLES: &str = "CREATE TABLE counts (article INTEGER PRIMARY KEY, views INTEGER NOT NULL) STRICT;
                       CREATE TABLE events (id INTEGER PRIMARY KEY, article INTEGER NOT NULL, details TEXT NOT NULL) STRICT;
@@ -68,6 +77,9 @@ impl Views {
             }
         }
         connect(path, defect)?.execute_batch(TABLES)?;
+        if defect == Defect::PurgeScan {
+            start_purges(connect(path, defect)?)?;
+        }
         let pinned = if defect == Defect::PinnedWal { Some(Mutex::new(pin(path, defect)?)) } else { None };
         let (queue, views) = channel();
         let views = Arc::new(Mutex::new(views));
@@ -121,6 +133,21 @@ fn connect(path: &Path, defect: Defect) -> Result<Connection, Refusal> {
     connection.pragma_update(None, "journal_mode", journal)?;
     connection.pragma_update(None, "synchronous", if waits { "FULL" } else { "NORMAL" })?;
     Ok(connection)
+}
+
+/// Deletes old events again and again. No index has their time, so each purge reads all of them, and it holds the write
+/// lock from its beginning, also if there is nothing to delete.
+fn start_purges(connection: Connection) -> Result<(), Refusal> {
+    connection.execute_batch(SEEN)?;
+    connection.execute(OLD, [OLD_EVENTS])?;
+    thread::Builder::new().name("purge".to_owned()).spawn(move || {
+        loop {
+            thread::sleep(PURGE_PACE);
+            // A purge that fails is tried again at the next pace.
+            let _ = connection.execute_batch(PURGE);
+        }
+    })?;
+    Ok(())
 }
 
 /// A connection with an open read transaction: a snapshot that no checkpoint can pass.
@@ -233,6 +260,17 @@ mod tests {
             let counted: i64 = file.query_row("SELECT sum(views) FROM counts", [], |row| row.get(0)).unwrap();
             assert_eq!(counted, i64::from(VISITS));
         }
+    }
+
+    #[tokio::test]
+    async fn a_purge_reads_all_old_events_only_with_the_defect() {
+        let (_folder, _views, file) = after_views(Defect::None, 1).await;
+        assert!(file.prepare("SELECT count(*) FROM seen").is_err());
+        let (_folder, _views, file) = after_views(Defect::PurgeScan, 1).await;
+        let text = |sql: &str, column| file.query_row(sql, [], |row| row.get::<_, String>(column)).unwrap();
+        assert_eq!(text("SELECT count(*) || ' events' FROM seen", 0), format!("{OLD_EVENTS} events"));
+        let delete = PURGE.split(';').nth(1).unwrap();
+        assert_eq!(text(&format!("EXPLAIN QUERY PLAN {delete}"), 3), "SCAN seen");
     }
 
     #[tokio::test]

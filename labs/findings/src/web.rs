@@ -24,6 +24,7 @@ use crate::shop::Shop;
 use crate::{jobs, menus, news, notes, partner, sales};
 
 mod incidents;
+mod issues;
 
 type Shared = State<Arc<Shop>>;
 type JsonResult = Result<Json<Value>, Refusal>;
@@ -47,6 +48,7 @@ pub fn router(shop: Arc<Shop>) -> Router {
         .merge(of_notes())
         .merge(of_sales())
         .merge(incidents::routes())
+        .merge(issues::routes())
         .layer(middleware::from_fn_with_state(Arc::clone(&shop), close_if_asked))
         .with_state(shop)
 }

@@ -55,6 +55,23 @@ function entry() {
   return sent(`/accounts/1/${path}`, `/accounts/{id}/${path}`);
 }
 
+// One in ten is a purchase. At a constant rate, purchases do not meet.
+function bestseller() {
+  return exec.scenario.iterationInTest % 10 ? asked('/bestsellers', '/bestsellers') : sent('/purchases', '/purchases');
+}
+
+// A request of one of 50 clients, which a proxy sends on.
+function offer() {
+  const headers = { 'X-Forwarded-For': `10.0.0.${1 + any(50)}` };
+  return http.get(`${base}/offers`, { headers, tags: { name: 'GET /offers' } });
+}
+
+// A request with name and password, as of a client without cookies.
+function account() {
+  const headers = { Authorization: `Basic member${1 + any(8)}:secret` };
+  return http.get(`${base}/account`, { headers, tags: { name: 'GET /account' } });
+}
+
 const works = {
   claim: () => sent('/jobs/claim', '/jobs/claim'),
   cases: () => asked('/cases/next', '/cases/next'),
@@ -109,6 +126,19 @@ const works = {
     sent('/feed', '/feed');
     return asked('/feed', '/feed');
   },
+  signins: () => asked(`/signin?text=Member${1 + any(60000)}@Shop.test`, '/signin'),
+  mailboxes: () => asked(`/mailboxes/${any(8)}`, '/mailboxes/{id}'),
+  profiles: () => asked(`/members/${1 + any(60000)}`, '/members/{id}'),
+  invoices: () => asked(`/invoices/${1 + any(500)}`, '/invoices/{id}'),
+  baskets: () => sent('/baskets', '/baskets'),
+  bestsellers: bestseller,
+  shipping: () => asked(`/parcels/${1 + any(60000)}/shipping`, '/parcels/{id}/shipping'),
+  points: () => sent('/points', '/points'),
+  tariffs: () => asked('/tariffs', '/tariffs'),
+  ratings: () => asked('/ratings', '/ratings'),
+  offers: offer,
+  account,
+  pages: () => asked(`/pages/${any(1000)}`, '/pages/{id}'),
 };
 
 const work = works[__ENV.WORK || 'notes'];

@@ -89,7 +89,9 @@ pub fn overview(all: &[Laps]) -> String {
         vec![
             one.tool.name().to_owned(),
             format!("{:.2}", middle(|lap| lap.cost)),
-            format!("{:.2}", median(&ratios(all, one.tool, BASE))),
+            Some(ratios(all, one.tool, BASE))
+                .filter(|ratios| !ratios.is_empty())
+                .map_or_else(|| "–".to_owned(), |ratios| format!("{:.2}", median(&ratios))),
             format!("{:.0}", middle(|lap| lap.rate)),
             format!("{:.1}", resident as f64 / 1_048_576.0),
         ]
@@ -114,6 +116,12 @@ mod tests {
         let figure = figure(&all, Tool::Knee, BASE, "cost", 1.0);
         assert_eq!(figure.measured, "0.900 (0.900 to 2.000, 3 rounds)");
         assert!(figure.met);
+    }
+
+    #[test]
+    fn where_the_base_did_not_run_the_table_has_a_dash() {
+        let page = overview(&[laps(Tool::Knee, &[9.0])]);
+        assert!(page.contains("| – |") && !page.contains("NaN"), "{page}");
     }
 
     #[test]

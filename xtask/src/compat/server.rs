@@ -18,6 +18,7 @@ mod encode;
 mod events;
 mod grpc;
 mod http2;
+mod ntlm;
 mod page;
 mod proxy;
 mod request;
@@ -26,6 +27,7 @@ mod socket;
 
 pub use answer::Answer;
 pub use encode::decode;
+pub use ntlm::shown as shown_ntlm;
 pub use request::Request;
 use secure::Secure;
 

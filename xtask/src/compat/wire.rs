@@ -1,12 +1,15 @@
 //! A request as one line of text, without what chance decides.
 //!
 //! Left out: `Host`, lengths of bodies that are shown, the name that a program gives itself, the key of a socket.
-//! Masked: boundaries of multipart bodies and what a client makes up for a digest. Bodies are shown without their
+//! Masked: boundaries of multipart bodies and what a client makes up for a digest or for NTLM. Bodies are shown without their
 //! coding. The parts of a multipart body and the pairs of a cookie are sorted: k6 sends them in an order of chance.
 
 use std::fmt::Write as _;
 
-use super::server::{Request, decode};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::server::{Request, decode, shown_ntlm};
 
 /// Bodies are shown up to this many bytes.
 const SHOWN_MAX: usize = 400;
@@ -46,6 +49,7 @@ fn shown(request: &Request, (name, value): &(String, String)) -> Option<String> 
             pairs.join("; ")
         }
         "authorization" if value.starts_with("Digest ") => digest(&value["Digest ".len()..]),
+        "authorization" if value.starts_with("NTLM ") || value.starts_with("Negotiate ") => ntlm(value),
         _ => value.clone(),
     };
     Some(format!("{name}: {value}"))
@@ -61,6 +65,12 @@ fn digest(value: &str) -> String {
     let mut parts: Vec<String> = value.split(',').map(part).collect();
     parts.sort();
     format!("Digest {}", parts.join(", "))
+}
+
+/// A message of NTLM by what it says.
+fn ntlm(value: &str) -> String {
+    let (scheme, token) = value.split_once(' ').unwrap_or_default();
+    format!("{scheme} {}", shown_ntlm(&STANDARD.decode(token).unwrap_or_default()))
 }
 
 /// What separates the parts of a multipart body.
@@ -132,5 +142,13 @@ mod tests {
         let one = of("Digest username=\"u\", cnonce=\"1\", nc=00000001, response=\"2\"");
         assert_eq!(one, of("Digest nc=00000001, username=\"u\", response=\"4\", cnonce=\"3\""));
         assert_ne!(one, of("Digest nc=00000001, username=\"v\", response=\"4\", cnonce=\"3\""));
+    }
+
+    #[test]
+    fn messages_of_ntlm_are_shown_by_what_they_say() {
+        let of = |value: &str| line(&request(&[("Authorization", value)], ""));
+        let first = STANDARD.encode(b"NTLMSSP\0\x01\0\0\0ab");
+        assert_eq!(of(&format!("NTLM {first}")), "POST /a?b [Authorization: NTLM offers ab]");
+        assert_eq!(of("NTLM !"), "POST /a?b [Authorization: NTLM message 0]");
     }
 }

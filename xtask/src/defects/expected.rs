@@ -30,17 +30,20 @@ pub(super) enum List {
     First,
     /// Made of incidents, after the rules had learned from the first list.
     Second,
+    /// Made of incidents, after the rules had learned from the second list.
+    Third,
 }
 
 impl List {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::First, Self::Second];
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::First, Self::Second, Self::Third];
 
     /// Its name in a sentence.
     pub const fn name(self) -> &'static str {
         match self {
             Self::First => "first list",
             Self::Second => "second list",
+            Self::Third => "third list",
         }
     }
 }
@@ -173,11 +176,16 @@ mod tests {
         let labels = |list| expected.only(list).cases().iter().map(Case::label).collect::<Vec<_>>();
         assert_eq!(labels(List::First), ["a", "b", "healthy/list"]);
         assert_eq!(labels(List::Second), ["c", "healthy/list"]);
+        assert!(labels(List::Third).is_empty());
     }
 
     #[test]
-    fn a_defect_of_the_second_list_names_its_source() {
-        assert!(Expected::read(&OTHER.replace("source", "note")).is_err());
+    fn a_defect_of_a_list_of_incidents_names_its_source() {
+        for list in ["second", "third"] {
+            let other = OTHER.replace("second", list);
+            assert!(Expected::read(&other).is_ok(), "{list}");
+            assert!(Expected::read(&other.replace("source", "note")).is_err(), "{list}");
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     code: "checkpoint",
     finds: "checkpoints that make requests wait",
     needs: "a PostgreSQL server with two checkpoints during the run, and 20 whole intervals",
-    limits: "75 % of the checkpoints are followed within 5 s by an interval whose slowest response is 3 times the median, which has a chance of 1 % without a connection; two checkpoints were requested because the WAL was full; 30 % of the WAL's records carry a page",
+    limits: "75 % of the checkpoints are followed within 5 s by an interval whose slowest response is 3 times the lower quartile of all, which has a chance of 1 % without a connection; two checkpoints were requested because the WAL was full; 30 % of the WAL's records carry a page",
     source: "After a checkpoint, the first change of each page writes the whole page into the WAL (full_page_writes).",
     cause: "max_wal_size is too small for the writes, so that checkpoints come one after another, and each writes many blocks at once.",
     remedy: "Raise max_wal_size and checkpoint_timeout, so that a checkpoint comes every 15 minutes or so.",

@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     code: "database_connections",
     finds: "connections to the database that are opened again and again",
     needs: "a PostgreSQL server of version 14 or later",
-    limits: "0.05 connections opened per response in the second half of the run; half of the client backends are younger than 10 s",
+    limits: "0.05 connections opened per response in the second half of the run; half of the client backends are younger than 10 s; a connection has 10 transactions at most",
     source: "PostgreSQL forks a process for each connection, which takes it milliseconds; one in 20 requests already shows.",
     cause: "The service has no pool, or its pool closes idle connections too early.",
     remedy: "Keep connections in a pool in the service, or put a PgBouncer before the database.",
@@ -25,6 +25,8 @@ pub(super) const RULE: Rule = Rule {
 
 const PER_REQUEST: f64 = 0.05;
 const YOUNG: f64 = 0.5;
+/// Transactions per connection that was opened.
+const TRANSACTIONS: f64 = 10.0;
 
 fn check(evidence: &Evidence<'_>) -> Checked {
     let mut counted = false;
@@ -37,6 +39,9 @@ fn check(evidence: &Evidence<'_>) -> Checked {
         let Some(opened) = opened else { continue };
         let backends: f64 = server.means("activity.backends").iter().map(|(_, mean)| mean).sum();
         let young = server.mean("activity.backends.young", "").map(|young| young / backends.max(1.0));
+        // Connections that live for a request are rarely seen, so that their age says nothing.
+        let commits = server.rises("database.commits").into_iter().next();
+        let each = commits.map(|(_, commits)| commits.amount / sessions.amount);
         let signals = [
             Signal::at_least(
                 "connections opened per response",
@@ -51,6 +56,13 @@ fn check(evidence: &Evidence<'_>) -> Checked {
                 young,
                 YOUNG,
                 "pg_stat_activity",
+            ),
+            Signal::at_most(
+                "transactions per connection opened",
+                Unit::Count,
+                each,
+                TRANSACTIONS,
+                "pg_stat_database",
             ),
         ];
         drafts.push(Draft {
@@ -98,7 +110,12 @@ mod tests {
             scene.gauge(server, "activity.backends.young", "", young);
             scene.found("database_connections")
         };
-        assert_eq!(opened(1_000.0, 9.0).unwrap().confidence, Confidence::Likely);
+        assert_eq!(opened(1_000.0, 9.0).unwrap().confidence, Confidence::Strong);
+        assert_eq!(
+            opened(1_000.0, 0.0).unwrap().confidence,
+            Confidence::Likely,
+            "too short-lived to be seen"
+        );
         assert_eq!(opened(2.0, 1.0), None);
     }
 }

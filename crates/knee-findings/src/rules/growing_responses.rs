@@ -14,7 +14,7 @@ use crate::trend::{Trend, trend};
 pub(super) const RULE: Rule = Rule {
     code: "growing_responses",
     finds: "responses that grow over the run",
-    needs: "the run, with 20 whole intervals of 10 responses each",
+    needs: "the run, with 8 whole intervals of 10 responses each",
     limits: "bytes per response grow by 10 % over the run, and the median response time grows by 10 %, each with a Mann-Kendall score of 2.58 (1 % by chance)",
     source: "The slope is Theil and Sen's; Mann and Kendall's test needs no distribution.",
     cause: "The load creates data, and a response contains all of it: a list without a limit.",
@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-const INTERVALS_MIN: usize = 20;
+const INTERVALS_MIN: usize = crate::trend::FIGURES_MIN;
 const RESPONSES_MIN: u64 = 10;
 const GROWTH: f64 = 0.1;
 const SCORE: f64 = 2.58;
@@ -32,7 +32,7 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     let mut points = evidence.steady();
     points.retain(|point| answered(point) >= RESPONSES_MIN);
     if points.len() < INTERVALS_MIN {
-        return Err(Lack::of("20 whole intervals of 10 responses each"));
+        return Err(Lack::of(format!("{INTERVALS_MIN} whole intervals of 10 responses each")));
     }
     let of = |figure: fn(&Point) -> f64| {
         let figures: Vec<f64> = points.iter().map(|point| figure(point)).collect();
@@ -63,6 +63,8 @@ fn check(evidence: &Evidence<'_>) -> Checked {
 
 #[cfg(test)]
 mod tests {
+    use knee_core::schedule::Curve;
+
     use crate::Confidence;
     use crate::testing::Scene;
 
@@ -73,6 +75,20 @@ mod tests {
             sample.wait *= 1.0 + second as f64 / 30.0;
         });
         assert_eq!(scene.found("growing_responses").unwrap().confidence, Confidence::Likely);
+    }
+
+    #[test]
+    fn ten_seconds_are_enough_for_growth_that_every_second_shows() {
+        let scene = Scene::sized(
+            10,
+            |_| 100,
+            Curve::constant(10.0),
+            |sample, second, _| {
+                sample.body = 2_000 + 100 * second;
+                sample.wait *= 1.0 + second as f64 / 5.0;
+            },
+        );
+        assert!(scene.found("growing_responses").is_some());
     }
 
     #[test]

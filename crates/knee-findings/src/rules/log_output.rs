@@ -38,7 +38,7 @@ fn check(evidence: &Evidence<'_>) -> Checked {
 fn logging(evidence: &Evidence<'_>, process: &Watched<'_>) -> Option<Draft> {
     let per_request = |name: &str| process.rise(name, "").and_then(|rise| evidence.per_request(rise));
     let logged = per_request("process.output_bytes");
-    let response = evidence.all().bytes_received as f64 / evidence.answered().max(1) as f64;
+    let response = evidence.bytes_per_response().unwrap_or(0.0);
     let beyond = per_request("process.io.write_chars").map(|written| written - response);
     let calls = per_request("process.io.write_calls");
     // Bytes and calls come from one place and are one signal: files and sockets of stores count there, too.

@@ -1,36 +1,33 @@
-//! A statement that reads a large table from end to end for few rows, and has no index for its condition.
+//! A statement that reads a large table from end to end for few rows, because no index fits its condition.
 //!
 //! Needs the statements of a PostgreSQL server. Proposes an index of one table: columns compared for equality, the most
-//! selective first, then a range or the order; trigrams for a pattern; the columns of a foreign key for a deletion. Does
-//! not weigh what the index costs writes.
+//! selective first, then a range or the order; trigrams for a pattern; the columns of a foreign key for a deletion. Where
+//! an index is there and the condition is in its way, [`unfit`] says what is. Does not weigh what an index costs writes.
 
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
-use crate::figure::{number, percent, seconds};
-use crate::finding::{Gain, Remedy, Signal, Unit};
-use crate::plan;
+use crate::figure::{number, percent};
+use crate::finding::Remedy;
 use crate::query::{self, ForeignKey, Query, Table};
 use crate::statement::IndexShape;
 use crate::watched::Watched;
+
+mod scan;
+mod unfit;
+
+use scan::{BLOCKS, draft, kept};
 
 pub(super) const RULE: Rule = Rule {
     code: "missing_index",
     finds: "a statement that scans a large table because no index fits its condition",
     needs: "a PostgreSQL server with pg_stat_statements",
-    limits: "a statement with 10 % of the execution time reads 100 blocks per call and 50 per row; the table has sequential scans of 10,000 rows each, at least half as many as the statement has calls; the plan keeps 5 % of the rows at most. No index begins with a compared column; for a pattern, no index of trigrams does. For a deletion or an update of keys, the table is one that refers to the changed one, and no index begins with its foreign key",
+    limits: "a statement with 10 % of the execution time reads 100 blocks per call and 50 per row; the table has sequential scans of 10,000 rows each, at least half as many as the statement has calls; the plan keeps 5 % of the rows at most. No index begins with a compared column; for a pattern, no index of trigrams does. For a deletion or an update of keys, the table is one that refers to the changed one, and no index begins with its foreign key. Or: the plan scans the table because the condition converts a column with which an index begins, or because an OR compares columns of two tables; or the plan has an index for every value, and the table is scanned all the same",
     source: "10,000 rows are PgHero's bar for a sequential scan that matters; 5 % is where planners prefer an index.",
-    cause: "Each call reads the whole table to return a few rows, so its time grows with the table. A pattern with a leading wildcard cannot use an ordinary index; a deletion looks for rows that refer to the deleted one.",
-    remedy: "Create the index (CONCURRENTLY on a live database), run the load again and compare.",
+    cause: "Each call reads the whole table to return a few rows, so its time grows with the table. A pattern with a leading wildcard cannot use an ordinary index; a deletion looks for rows that refer to the deleted one. An index does not serve a column that is converted, nor a value of another type, as some drivers send it. An OR over two tables can only be checked on the rows of both.",
+    remedy: "Create the index (CONCURRENTLY on a live database); or compare the column with a value of its own type, or make two statements of the OR and a UNION of them. Run the load again and compare.",
     explains: &["count_per_request", "cache_miss"],
     check,
 };
-
-const BLOCKS: f64 = 100.0;
-const BLOCKS_PER_ROW: f64 = 50.0;
-const ROWS: f64 = 10_000.0;
-/// Sequential scans per call of the statement.
-const SCANS_PER_CALL: f64 = 0.5;
-const SELECTIVITY: f64 = 0.05;
 
 fn check(evidence: &Evidence<'_>) -> Checked {
     let mut drafts = Vec::new();
@@ -39,7 +36,8 @@ fn check(evidence: &Evidence<'_>) -> Checked {
         for query in query::heavy(&queries).filter(|query| query.blocks >= BLOCKS) {
             let named = || query.statement.tables.iter().filter(|_| !query.statement.either);
             let searched = named().find_map(|named| searched(evidence, &server, query, named));
-            drafts.extend(searched.or_else(|| referring(evidence, &server, query, &keys)));
+            let unfit = || unfit::condition(evidence, &server, &queries, query);
+            drafts.extend(searched.or_else(|| referring(evidence, &server, query, &keys)).or_else(unfit));
         }
     }
     Ok(drafts)
@@ -96,47 +94,6 @@ fn referring(
     })
 }
 
-/// The finding, if two signals show the scan. One alone is ordinary: a report over a whole table reads many blocks, too.
-fn draft(
-    evidence: &Evidence<'_>,
-    server: &Watched<'_>,
-    query: &Query<'_>,
-    table: &Table<'_>,
-    kept: Option<f64>,
-    statement: String,
-    remedy: Remedy,
-) -> Option<Draft> {
-    let scans =
-        Some(table.rows_per_seq_scan).filter(|_| table.seq_scans >= SCANS_PER_CALL * query.per_second);
-    let per_row = Some(query.blocks_per_row());
-    let rows = format!("rows per sequential scan of {}", table.name);
-    let signals: Vec<Signal> = [
-        Signal::at_least(
-            "blocks read per row returned",
-            Unit::Count,
-            per_row,
-            BLOCKS_PER_ROW,
-            "pg_stat_statements",
-        ),
-        Signal::at_least(rows, Unit::Count, scans, ROWS, "pg_stat_user_tables"),
-        Signal::at_most("share of the rows that the plan keeps", Unit::Share, kept, SELECTIVITY, "EXPLAIN"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    (signals.len() >= 2).then(|| Draft {
-        subject: query.subject(server),
-        statement,
-        signals,
-        remedy,
-        gain: Gain::saves(
-            evidence.response_mean(),
-            Some(query.seconds_per_request()),
-            format!("the statement takes {} per request", seconds(query.seconds_per_request())),
-        ),
-    })
-}
-
 /// The index that the statement needs, and its first column.
 fn remedy(query: &Query<'_>, table: &Table<'_>, named: &str) -> Option<(Remedy, String)> {
     let of_pattern = || {
@@ -181,16 +138,6 @@ fn columns(query: &Query<'_>, table: &Table<'_>, named: &str) -> Option<Vec<Stri
         !index.partial && index.columns.first().is_some_and(|first| searched(&first.column.name))
     };
     (!table.indexes.iter().any(fits)).then_some(columns)
-}
-
-/// The share of a table's rows that its sequential scan in the plan keeps.
-fn kept(server: &Watched<'_>, query: &Query<'_>, table: &Table<'_>) -> Option<f64> {
-    let nodes = plan::nodes(server.text("statement.plan", query.id)?);
-    let bare = table.name.rsplit('.').next()?;
-    let scan = nodes.iter().find(|node| {
-        node.kind == "Seq Scan" && node.filters && node.table.as_deref().is_some_and(|read| read == bare)
-    })?;
-    (table.live_rows > 0.0).then(|| scan.rows / table.live_rows)
 }
 
 #[cfg(test)]

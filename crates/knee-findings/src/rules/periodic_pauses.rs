@@ -11,13 +11,13 @@ use crate::evidence::{Evidence, answered};
 use crate::figure::{number, seconds};
 use crate::finding::{Remedy, Signal, Subject, Unit};
 use crate::lack::Lack;
-use crate::rhythm::{median, rhythm, spikes};
+use crate::rhythm::{median, rhythm, spikes, usual};
 
 pub(super) const RULE: Rule = Rule {
     code: "periodic_pauses",
     finds: "pauses that come back at a regular pace",
     needs: "the run, with 20 whole intervals, of a load generator that did not pause itself",
-    limits: "the slowest response of 5 intervals is 3 times the median of all intervals and 5 ms longer, and their distances vary by 15 % at most; these intervals have 10 % fewer responses than the others; PostgreSQL reads 3 times as many blocks in them, or in those that follow, as in the others",
+    limits: "the slowest response of 5 intervals is 3 times the lower quartile of all intervals and 5 ms longer, and their distances vary by 15 % at most; in 90 % of these intervals, the p99 is 3 times its lower quartile, too (the p90 with fewer than 200 responses per interval), which it must be if every other interval has a pause; these intervals have 10 % fewer responses than the others; PostgreSQL reads 3 times as many blocks in them, or in those that follow, as in the others",
     source: "Distances of pauses by chance vary by about 100 % (a Poisson process): 5 of them by 15 % come by chance in under 1 of 100 runs. Counters of PostgreSQL can be a second late (PGSTAT_MIN_INTERVAL).",
     cause: "Something stops the service on a timer or whenever something has filled up: garbage collection, a checkpoint, a flush, a scheduled job, a cached value that expires for all at once.",
     remedy: "Look for what has this period in the logs of the service and its stores; make it smaller and more frequent, or move it away.",
@@ -27,10 +27,16 @@ pub(super) const RULE: Rule = Rule {
 
 const INTERVALS_MIN: usize = 20;
 const PAUSES_MIN: usize = 5;
-/// Times the median.
+/// Times the usual interval.
 const HEIGHT: f64 = 3.0;
-/// Seconds beyond the median.
+/// Seconds beyond it.
 const LONGER: f64 = 0.005;
+/// Pauses that are nearer than so many intervals must make many responses wait.
+const CLOSE: f64 = 3.0;
+/// Share of the intervals with a pause in which many responses wait.
+const BROAD: f64 = 0.9;
+/// Responses per interval with which the p99 stands for more than one of them.
+const FOR_P99: u64 = 200;
 /// Coefficient of variation of the distances.
 const VARIATION: f64 = 0.15;
 /// Responses per interval with a pause, as a share of those in the others.
@@ -49,12 +55,17 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     let slowest = |point: &&Point| point.response.map_or(0.0, |times| times[3].as_secs_f64());
     let figures: Vec<f64> = points.iter().map(slowest).collect();
     let Some(found) = rhythm(&figures, HEIGHT, PAUSES_MIN) else { return Ok(Vec::new()) };
-    let usual = median(&figures).unwrap_or(0.0);
+    let usual = usual(&figures).unwrap_or(0.0);
     if found.variation > VARIATION || usual * (found.height - 1.0) < LONGER || found.period < 2.0 {
         return Ok(Vec::new());
     }
     let width = points[0].to.since(points[0].from);
     let paused = spikes(&figures, HEIGHT);
+    let broad = broad(&points, &paused);
+    // One slow request now and then has a rhythm too, if the load has one.
+    if found.period < CLOSE && broad.is_none_or(|broad| broad < BROAD) {
+        return Ok(Vec::new());
+    }
     let dip = dip(&points, &paused);
     let burst = burst(evidence, &points, &paused);
     let signals = [
@@ -71,6 +82,13 @@ fn check(evidence: &Evidence<'_>) -> Checked {
             dip,
             DIP,
             "the run: responses per interval",
+        ),
+        Signal::at_least(
+            "intervals with a pause in which many responses wait, of all with one",
+            Unit::Share,
+            broad,
+            BROAD,
+            "the run: p90 or p99 per interval",
         ),
         Signal::at_least(
             "blocks that PostgreSQL reads in intervals with a pause, times those in the others",
@@ -107,6 +125,17 @@ fn dip(points: &[&Point], with: &[usize]) -> Option<f64> {
         if with.contains(&place) { paused.push(pace(point)) } else { others.push(pace(point)) }
     }
     Some(median(&paused)? / median(&others)?)
+}
+
+/// The share of the intervals `with` a pause in which many responses wait, and not the slowest alone.
+fn broad(points: &[&Point], with: &[usize]) -> Option<f64> {
+    let fewest = points.iter().map(|point| answered(point)).min()?;
+    let place = if fewest >= FOR_P99 { 2 } else { 1 };
+    let of_many = |point: &&Point| point.response.map_or(0.0, |times| times[place].as_secs_f64());
+    let figures: Vec<f64> = points.iter().map(of_many).collect();
+    let least = HEIGHT * usual(&figures)?;
+    let waits = with.iter().filter(|place| figures[**place] >= least).count();
+    Some(waits as f64 / with.len() as f64)
 }
 
 /// How many times as many blocks PostgreSQL reads around a pause as elsewhere: `None` without a server or without figures
@@ -150,14 +179,36 @@ mod tests {
     #[test]
     fn a_pause_every_eight_seconds_is_found_with_its_period() {
         let finding = paused(|second| second % 8 == 3, 650).found("periodic_pauses").unwrap();
-        assert_eq!(finding.confidence, Confidence::Likely);
+        assert_eq!(finding.confidence, Confidence::Strong);
         assert!(finding.statement.contains("every 8.00 s"), "{}", finding.statement);
     }
 
     #[test]
-    fn a_rhythm_that_costs_no_responses_is_a_hint() {
-        let finding = paused(|second| second % 8 == 3, 1_000).found("periodic_pauses").unwrap();
-        assert_eq!(finding.confidence, Confidence::Hint);
+    fn a_pause_in_every_other_second_that_costs_no_responses_is_found_too() {
+        let finding = paused(|second| second % 2 == 1, 1_000).found("periodic_pauses").unwrap();
+        assert_eq!(finding.confidence, Confidence::Likely);
+        assert!(finding.statement.contains("every 2.00 s"), "{}", finding.statement);
+    }
+
+    #[test]
+    fn one_slow_request_in_every_eighth_second_is_a_hint_and_in_every_other_second_ordinary() {
+        let slow_every = |seconds: u64| {
+            let mut last = None;
+            let scene = Scene::sized(
+                60,
+                |_| 100,
+                Curve::constant(10.0),
+                |sample, second, _| {
+                    if second % seconds == 1 && last != Some(second) {
+                        last = Some(second);
+                        sample.wait = 0.4;
+                    }
+                },
+            );
+            scene.found("periodic_pauses").map(|finding| finding.confidence)
+        };
+        assert_eq!(slow_every(8), Some(Confidence::Hint));
+        assert_eq!(slow_every(2), None);
     }
 
     #[test]

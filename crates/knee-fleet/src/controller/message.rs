@@ -91,6 +91,8 @@ pub enum Input {
     Job(Result<Digest, String>),
     /// A person wants the load to end.
     Stop(StopLevel),
+    /// What follows the load of a run that was taken over is known.
+    Loaded,
     /// This controller has no connection: that nothing comes says nothing of the agents.
     Offline,
     /// Time has passed.

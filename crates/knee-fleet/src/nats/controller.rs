@@ -9,29 +9,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::connection::State;
-use async_nats::jetstream::{self, kv, stream};
-use async_nats::{Client, Message};
+use async_nats::jetstream;
+use async_nats::{Client, Message, Subscriber};
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
 use super::job::{self, KeptJob};
 pub use super::order::FetchError;
 use super::order::{Errand, ask, fetch, look, send_order, within};
 use super::published::read_stream;
-use super::{Link, LinkError, RUNS, monotonic, server, signed_headers, stream_name, stream_of};
+use super::{Link, LinkError, monotonic, server, signed_headers, stream_of};
 use crate::controller::{Controller, Engaged, Failure, Input, Notice, Output, Request};
 use crate::growing::Copies;
 use crate::name::{AgentId, RunId};
 use crate::signature::Signer;
 use crate::wire::{Action, Beat, Digest, Info, Reply, StopLevel, Time, subject};
 
+mod held;
+
 /// How often time passes for the machine.
 const TICK: Duration = Duration::from_millis(50);
-/// How often the end of a run is written against a change of what was kept of it.
-const END_TRIES: usize = 5;
 /// How long answers of agents are collected in one look.
 const LOOK: Duration = Duration::from_millis(400);
 
@@ -96,6 +96,20 @@ pub trait Watcher {
 
     /// What the user wants.
     fn stop(&mut self) -> StopLevel;
+
+    /// Who does what follows the load. A run does not finish before that is known.
+    fn rest(&mut self) -> Rest;
+}
+
+/// Who does what follows the load of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// Not known yet: the script of a run that was taken over is being loaded.
+    Unknown,
+    /// This controller, if it still has the run then.
+    Own,
+    /// Another one that takes the run over, now or later: NATS keeps the run with its job.
+    Left,
 }
 
 /// Why a run of a fleet failed.
@@ -107,6 +121,9 @@ pub enum RunError {
     /// There is no load.
     #[error(transparent)]
     Failure(#[from] Failure),
+    /// Something failed on this machine while it had the run, so that it ended the load.
+    #[error(transparent)]
+    Broken(LinkError),
     /// There is no such run to take over.
     #[error("there is no run `{0}` that can be taken over")]
     NoRun(RunId),
@@ -152,24 +169,6 @@ impl Fleet {
         fetch(&self.client, &self.signer, info, run, to).await
     }
 
-    /// The runs that can be taken over.
-    ///
-    /// # Errors
-    /// If NATS refuses.
-    pub async fn runs(&self) -> Result<Vec<Saved>, LinkError> {
-        let Ok(bucket) = self.context.get_key_value(RUNS).await else { return Ok(Vec::new()) };
-        let mut keys = bucket.keys().await.map_err(|error| server("the runs")(error.to_string()))?;
-        let mut runs = Vec::new();
-        while let Some(Ok(key)) = keys.next().await {
-            if let Ok(Some(bytes)) = bucket.get(&key).await
-                && let Ok(saved) = serde_json::from_slice(&bytes)
-            {
-                runs.push(saved);
-            }
-        }
-        Ok(runs)
-    }
-
     /// Makes a run, until all records have arrived or are given up.
     ///
     /// # Errors
@@ -194,13 +193,14 @@ impl Fleet {
             job: None,
         };
         let controller = Controller::new(request, monotonic());
-        self.conduct_or_stop((controller, Vec::new()), (saved, keeps_job), folder, watcher).await
+        let desk = self.desk(saved, keeps_job, folder).await?;
+        self.conduct_or_stop((controller, Vec::new()), desk, watcher).await
     }
 
-    /// Takes over a run whose controller is gone.
+    /// Takes over a run whose controller is gone. Signs of life go out at once: what the watcher loads of it can take long.
     ///
     /// # Errors
-    /// If there is no such run, or NATS cannot be used.
+    /// If another controller has taken over meanwhile, or NATS cannot be used. Then agents and run are left alone.
     pub async fn resume(
         &self,
         mut saved: Saved,
@@ -208,180 +208,113 @@ impl Fleet {
         folder: PathBuf,
         watcher: &mut dyn Watcher,
     ) -> Result<(Vec<Engaged>, Copies), RunError> {
-        saved.lead += 1;
-        self.save(&mut saved).await?;
         let mut stream = stream_of(&self.context, &saved.run).await?;
         saved.shown = stream.info().await.map_or(0, |info| info.state.last_sequence);
-        let (controller, out) = Controller::resume(request, saved.engaged.clone(), saved.lead, monotonic());
-        self.conduct_or_stop((controller, out), (saved, true), folder, watcher).await
-    }
-
-    /// The saved state of a run.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub async fn saved(&self, run: &RunId) -> Result<Saved, RunError> {
-        let none = || RunError::NoRun(run.clone());
-        let bucket = self.context.get_key_value(RUNS).await.map_err(|_| none())?;
-        let entry = bucket.entry(run.as_str()).await.ok().flatten().ok_or_else(none)?;
-        let saved: Saved = serde_json::from_slice(&entry.value).map_err(|_| none())?;
-        if !saved.begun {
-            return Err(none());
-        }
-        Ok(Saved { revision: entry.revision, ..saved })
-    }
-
-    /// Removes what NATS keeps of a run.
-    pub async fn forget(&self, run: &RunId) {
-        // What stays behind is removed by its age.
-        let _ = self.context.delete_stream(stream_name(run)).await;
-        if let Ok(bucket) = self.context.get_key_value(RUNS).await {
-            let _ = bucket.purge(run.as_str()).await;
-        }
-        job::forget(&self.context, run).await;
-    }
-
-    /// The job of a run that is to be taken over, if it was kept; an error in words if it is not to be trusted.
-    ///
-    /// # Errors
-    /// If another key than this controller's signed it, or it cannot be fetched.
-    pub async fn kept_job(&self, saved: &Saved) -> Result<Option<Vec<u8>>, String> {
-        let Some(kept) = &saved.job else { return Ok(None) };
-        if !kept.is_by(&self.signer, &saved.run) {
-            return Err("it was begun with another key".to_owned());
-        }
-        job::fetch(&self.context, &saved.run, kept.digest()).await.map(Some)
-    }
-
-    /// Keeps what another controller must know, unless another one has taken over since.
-    async fn save(&self, saved: &mut Saved) -> Result<(), LinkError> {
-        let failed = server("the state of the run");
-        let bucket = match self.context.get_key_value(RUNS).await {
-            Ok(bucket) => bucket,
-            Err(_) => self.make_bucket().await.map_err(&failed)?,
-        };
-        let bytes = serde_json::to_vec(saved).map_err(|error| failed(error.to_string()))?;
-        let kept = bucket.update(saved.run.as_str(), bytes.into(), saved.revision).await;
-        saved.revision = kept.map_err(|error| failed(error.to_string()))?;
-        Ok(())
-    }
-
-    /// Makes the bucket of runs as the library does it, but without its question for the account, whose answer by a server
-    /// before 2.10 it cannot read.
-    async fn make_bucket(&self) -> Result<kv::Store, String> {
-        let config = stream::Config {
-            name: format!("KV_{RUNS}"),
-            subjects: vec![format!("$KV.{RUNS}.>")],
-            max_messages_per_subject: 1,
-            max_age: super::KEPT,
-            allow_rollup: true,
-            deny_delete: true,
-            allow_direct: true,
-            discard: stream::DiscardPolicy::New,
-            num_replicas: 1,
-            ..stream::Config::default()
-        };
-        self.context.get_or_create_stream(config).await.map_err(|error| error.to_string())?;
-        self.context.get_key_value(RUNS).await.map_err(|error| error.to_string())
+        saved.lead += 1;
+        // All that can fail here fails before the run is touched, which another controller can have.
+        let mut desk = self.desk(saved, true, folder).await?;
+        desk.begin_copies()?;
+        self.save(&mut desk.saved).await?;
+        watcher.engaged(&desk.saved.engaged, &desk.copies);
+        let (engaged, lead) = (desk.saved.engaged.clone(), desk.saved.lead);
+        let machine = Controller::resume(request, engaged, lead, monotonic());
+        self.conduct_or_stop(machine, desk, watcher).await
     }
 
     /// Conducts the run. If that fails on this machine, no agent is left with its load.
     async fn conduct_or_stop(
         &self,
         machine: (Controller, Vec<Output>),
-        (mut saved, keeps_job): (Saved, bool),
-        folder: PathBuf,
+        mut desk: Desk,
         watcher: &mut dyn Watcher,
     ) -> Result<(Vec<Engaged>, Copies), RunError> {
-        let conducted = self.conduct(machine, (&mut saved, keeps_job), folder, watcher).await;
-        if let Err(RunError::Link(_)) = &conducted {
-            for action in [Action::Stop { level: StopLevel::Abort }, Action::Release] {
-                let orders = saved.engaged.iter().map(|one| {
-                    let (agent, incarnation) = (one.agent.clone(), one.incarnation.clone());
-                    let (run, lead, action) = (saved.run.clone(), saved.lead, action.clone());
-                    send_order(
-                        &self.client,
-                        &self.signer,
-                        Errand { agent, incarnation, action, run, lead },
-                        None,
-                    )
-                });
-                // Who is not reached ends its load without a sign of life.
-                join_all(orders).await;
+        let conducted = self.conduct(machine, &mut desk, watcher).await;
+        let Desk { saved, copies, .. } = desk;
+        match conducted {
+            Ok(engaged) if watcher.rest() == Rest::Own => {
+                self.end(&saved).await?;
+                Ok((engaged, copies))
             }
+            Ok(engaged) => {
+                self.keeps(&saved).await?;
+                Ok((engaged, copies))
+            }
+            Err(RunError::Link(error)) => {
+                self.free(&saved).await;
+                if !saved.begun {
+                    return Err(error.into());
+                }
+                // Who has the run by now goes on with it.
+                match watcher.rest() {
+                    // A script that still loads here can be torn down by another controller.
+                    Rest::Left | Rest::Unknown => self.keeps(&saved).await?,
+                    Rest::Own => self.end(&saved).await?,
+                }
+                Err(RunError::Broken(error))
+            }
+            Err(error) => Err(error),
         }
-        if conducted.is_ok() {
-            self.end(&saved).await?;
-        }
-        conducted
     }
 
-    /// Says that this controller has had the run to its end, unless another one has it: only one of them runs what follows
-    /// the load of a script. Removes the job, which nothing needs any more.
-    async fn end(&self, saved: &Saved) -> Result<(), RunError> {
-        for _ in 0..END_TRIES {
-            // Without NATS, or with an empty one, no other controller can have it.
-            let Ok(bucket) = self.context.get_key_value(RUNS).await else { break };
-            let Ok(entry) = bucket.entry(saved.run.as_str()).await else { break };
-            let kept = entry.as_ref().and_then(|entry| serde_json::from_slice::<Saved>(&entry.value).ok());
-            let kept = kept.filter(|kept| kept.lead <= saved.lead);
-            // Removed by another one that has ended it, or taken over.
-            let (Some(entry), Some(kept)) = (entry, kept) else { return Err(Failure::Superseded.into()) };
-            let ended = Saved { ended: true, job: None, ..kept };
-            let Ok(bytes) = serde_json::to_vec(&ended) else { break };
-            if bucket.update(saved.run.as_str(), bytes.into(), entry.revision).await.is_ok() {
-                break;
-            }
+    /// Ends the loads of the agents, unless they work for another controller by now.
+    async fn free(&self, saved: &Saved) {
+        for action in [Action::Stop { level: StopLevel::Abort }, Action::Release] {
+            let orders = saved.engaged.iter().map(|one| {
+                let (agent, incarnation) = (one.agent.clone(), one.incarnation.clone());
+                let (run, lead, action) = (saved.run.clone(), saved.lead, action.clone());
+                let errand = Errand { agent, incarnation, action, run, lead };
+                send_order(&self.client, &self.signer, errand, None)
+            });
+            // Who is not reached ends its load without a sign of life.
+            join_all(orders).await;
         }
-        job::forget(&self.context, &saved.run).await;
-        Ok(())
+    }
+
+    /// What a run needs while it is conducted.
+    async fn desk(&self, saved: Saved, keeps_job: bool, folder: PathBuf) -> Result<Desk, LinkError> {
+        let (inbox, inputs) = unbounded_channel();
+        let subscribed = self.client.subscribe(subject::clock(&saved.run)).await;
+        let clock = subscribed.map_err(|error| server("a subject")(error.to_string()))?;
+        let reading = read_stream(self.context.clone(), saved.run.clone(), saved.shown, inbox.clone());
+        Ok(Desk {
+            saved,
+            keeps_job,
+            folder,
+            copies: Copies::default(),
+            orders: JoinSet::new(),
+            clock,
+            inbox,
+            inputs,
+            reading: AbortOnDrop(tokio::spawn(reading)),
+            job_wanted: false,
+            loading: true,
+        })
     }
 
     async fn conduct(
         &self,
         (mut controller, first): (Controller, Vec<Output>),
-        (saved, keeps_job): (&mut Saved, bool),
-        folder: PathBuf,
+        desk: &mut Desk,
         watcher: &mut dyn Watcher,
-    ) -> Result<(Vec<Engaged>, Copies), RunError> {
-        let (inbox, mut inputs) = unbounded_channel();
-        let clock = subject::clock(&saved.run);
-        let subscribed = self.client.subscribe(clock).await;
-        let mut clock = subscribed.map_err(|error| server("a subject")(error.to_string()))?;
-        let reading =
-            tokio::spawn(read_stream(self.context.clone(), saved.run.clone(), saved.shown, inbox.clone()));
-        let mut desk = Desk {
-            saved,
-            folder,
-            copies: Copies::default(),
-            orders: JoinSet::new(),
-            inbox,
-            job_wanted: false,
-        };
-        let _reading = AbortOnDrop(reading);
+    ) -> Result<Vec<Engaged>, RunError> {
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        if !desk.saved.engaged.is_empty() {
-            begin_copies(&desk.saved.engaged, &desk.copies, &desk.folder)
-                .map_err(|error| desk.of_file(error))?;
-            watcher.engaged(&desk.saved.engaged, &desk.copies);
-        }
         let mut outputs = first;
         loop {
             for output in outputs {
-                if let Some(done) = self.act(&mut desk, output, watcher).await? {
+                if let Some(done) = self.act(desk, output, watcher).await? {
                     desk.copies.close_all();
                     // The last orders are on their way.
                     let _ = within(async { while desk.orders.join_next().await.is_some() {} }).await;
-                    return Ok((done?, desk.copies));
+                    return Ok(done?);
                 }
             }
             let input = tokio::select! {
-                Some(message) = clock.next() => {
+                Some(message) = desk.clock.next() => {
                     self.tell_time(message).await;
                     Input::Tick
                 }
-                Some(input) = inputs.recv() => input,
+                Some(input) = desk.inputs.recv() => input,
                 _ = tick.tick() => match watcher.stop() {
                     StopLevel::None if self.client.connection_state() != State::Connected => Input::Offline,
                     StopLevel::None => Input::Tick,
@@ -396,21 +329,26 @@ impl Fleet {
                 self.spawn_job(&mut desk.orders, &desk.inbox, run, job);
             }
             if let Input::Job(Ok(digest)) = &input
-                && keeps_job
+                && desk.keeps_job
             {
-                desk.saved.job = KeptJob::sign(&self.signer, &desk.saved.run, digest);
+                desk.saved.job = self.sign_job(&desk.saved.run, digest);
             }
-            outputs = controller.handle(monotonic(), input);
+            outputs = Vec::new();
+            if desk.loading && watcher.rest() != Rest::Unknown {
+                desk.loading = false;
+                outputs = controller.handle(monotonic(), Input::Loaded);
+            }
+            outputs.append(&mut controller.handle(monotonic(), input));
         }
     }
 
     /// Does what the machine says. Returns how the run ended, if it has.
     async fn act(
         &self,
-        desk: &mut Desk<'_>,
+        desk: &mut Desk,
         output: Output,
         watcher: &mut dyn Watcher,
-    ) -> Result<Option<Result<Vec<Engaged>, Failure>>, LinkError> {
+    ) -> Result<Option<Result<Vec<Engaged>, Failure>>, RunError> {
         match output {
             Output::Look => self.spawn_look(&desk.inbox),
             Output::Order { agent, incarnation, action } => {
@@ -421,15 +359,15 @@ impl Fleet {
             Output::Ask(agent) => self.spawn_ask(&desk.inbox, agent),
             Output::Beat(beat) => self.beat(&beat).await,
             Output::Save(engaged) => {
-                begin_copies(&engaged, &desk.copies, &desk.folder).map_err(|error| desk.of_file(error))?;
-                watcher.engaged(&engaged, &desk.copies);
                 desk.saved.engaged = engaged;
-                self.save(desk.saved).await?;
+                desk.begin_copies()?;
+                watcher.engaged(&desk.saved.engaged, &desk.copies);
+                self.save(&mut desk.saved).await?;
             }
             Output::MakeJob => desk.job_wanted = true,
             Output::Begun => {
                 desk.saved.begun = true;
-                self.spawn_begun(desk.saved);
+                self.spawn_begun(&desk.saved);
             }
             Output::Append { agent, bytes } => {
                 desk.copies.append(&agent, &bytes).map_err(|error| desk.of_file(error))?;
@@ -518,20 +456,39 @@ impl Fleet {
 }
 
 /// What belongs to a run while it is conducted.
-struct Desk<'r> {
-    saved: &'r mut Saved,
+struct Desk {
+    saved: Saved,
+    /// Whether a controller that takes over needs the job.
+    keeps_job: bool,
     folder: PathBuf,
     copies: Copies,
     /// Orders on their way.
     orders: JoinSet<()>,
+    /// Questions for the time.
+    clock: Subscriber,
     inbox: UnboundedSender<Input>,
+    inputs: UnboundedReceiver<Input>,
+    #[allow(dead_code, reason = "it reads as long as it lives")]
+    reading: AbortOnDrop,
     /// Whether the job is being made.
     job_wanted: bool,
+    /// Whether what follows the load is not known yet.
+    loading: bool,
 }
 
-impl Desk<'_> {
+impl Desk {
     fn of_file(&self, error: std::io::Error) -> LinkError {
         LinkError::File { path: self.folder.display().to_string(), error }
+    }
+
+    /// Begins the copies of the records of all agents.
+    fn begin_copies(&self) -> Result<(), LinkError> {
+        let begin =
+            |one: &Engaged| self.copies.begin(&one.agent, &self.folder.join(format!("{}.knee", one.agent)));
+        let folder = std::fs::create_dir_all(&self.folder);
+        folder
+            .and_then(|()| self.saved.engaged.iter().try_for_each(begin))
+            .map_err(|error| self.of_file(error))
     }
 }
 
@@ -541,11 +498,6 @@ impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }
-}
-
-fn begin_copies(engaged: &[Engaged], copies: &Copies, folder: &std::path::Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    engaged.iter().try_for_each(|one| copies.begin(&one.agent, &folder.join(format!("{}.knee", one.agent))))
 }
 
 fn spawn_seal(inbox: &UnboundedSender<Input>, copies: &Copies, agent: AgentId) {

@@ -59,8 +59,9 @@ pub(super) struct RecordPiece {
 /// A piece of the newest record of a run that began in any process of the agent; `None` if it keeps none.
 pub(super) fn record_piece(agent: &Path, run: &RunId, from: u64) -> Option<RecordPiece> {
     let prefix = format!("{run}-");
-    let is_of_run =
-        |name: &str| name.strip_prefix(&prefix).is_some_and(|rest| rest.parse::<Incarnation>().is_ok());
+    // Names of runs can have a hyphen, and one can begin like another; those of processes are digits alone.
+    let is_digits = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_of_run = |name: &str| name.strip_prefix(&prefix).is_some_and(is_digits);
     let entries = fs::read_dir(agent.join(RUNS)).ok()?.filter_map(Result::ok);
     let folders = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_of_run));
     let records = folders.map(|folder| RunFolder(folder.path()).record());

@@ -113,6 +113,23 @@ fn an_agent_that_dies_is_named_and_only_its_rest_is_missing() {
 }
 
 #[test]
+fn an_agent_that_dies_before_the_start_is_named_and_nothing_is_sent() {
+    let mut named = 0;
+    for seed in seeds() {
+        let mut world = World::new(seed, 3);
+        world.faults.push((Nanos::from_millis(500 + 30 * seed), Fault::Kill("a2".to_owned())));
+        world.run();
+        check(&world);
+        let Some(Err(failure)) = &world.finished else { continue };
+        assert!(failure.to_string().contains("a2"), "seed {seed}: {failure}");
+        assert!(world.true_starts().is_empty(), "seed {seed}: {failure}");
+        assert_eq!(world.busy(), usize::from(world.dead_is_busy("a2")), "seed {seed}: the others are free");
+        named += 1;
+    }
+    assert!(named > 0);
+}
+
+#[test]
 fn the_server_can_restart_every_few_seconds_and_nothing_is_lost() {
     for seed in seeds() {
         let mut world = World::new(seed, 3);
@@ -199,6 +216,27 @@ fn another_controller_takes_over_and_has_every_byte() {
         assert!(world.lost.is_empty(), "seed {seed}: {:?}", world.lost);
         assert!(world.journals_are_complete(), "seed {seed}: a load ended early");
     }
+}
+
+#[test]
+fn a_controller_that_loads_a_script_for_long_keeps_the_load_and_ends_no_run_before_it_is_loaded() {
+    for seed in seeds().take(20) {
+        let mut world = World::new(seed, 3);
+        (world.load, world.loads_for) = (at(60), at(45));
+        world.faults.push((at(10), Fault::KillController));
+        world.faults.push((at(12), Fault::Resume));
+        world.run();
+        check(&world);
+        assert!(world.lost.is_empty(), "seed {seed}: {:?}", world.lost);
+        assert!(world.journals_are_complete(), "seed {seed}: a load ended early");
+    }
+    let mut world = World::new(1, 3);
+    (world.load, world.loads_for) = (at(20), at(90));
+    world.faults.push((at(10), Fault::KillController));
+    world.faults.push((at(12), Fault::Resume));
+    world.run_until(at(95));
+    assert!(world.load_ended("a1").unwrap() < at(30));
+    assert_eq!((world.finished.is_none(), world.busy()), (true, 3), "the run is not over");
 }
 
 #[test]

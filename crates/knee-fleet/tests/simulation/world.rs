@@ -54,6 +54,7 @@ pub enum Fault {
 enum Step {
     TickAgent(usize),
     TickController(usize),
+    Loaded(usize),
     Line(usize),
     JobMade(usize),
     ChildReady(usize),
@@ -153,6 +154,8 @@ struct SimController {
 pub struct World {
     /// The agent whose script ends the test after a second.
     pub ends_test: Option<usize>,
+    /// How long a controller that takes over loads its script.
+    pub loads_for: Nanos,
     /// Whether there is no job: `setup` failed.
     pub no_job: bool,
     /// What everything random is made of.
@@ -253,12 +256,18 @@ impl World {
             starts: BTreeMap::new(),
             ends_test: None,
             no_job: false,
+            loads_for: Nanos::ZERO,
         }
     }
 
     /// When each agent that began sent its last line.
     pub fn last_lines(&self) -> Vec<Nanos> {
         self.agents.iter().filter_map(|agent| agent.ended).collect()
+    }
+
+    /// Whether an agent that died worked for a run then.
+    pub fn dead_is_busy(&self, name: &str) -> bool {
+        self.agents[self.agent(name)].machine.run().is_some()
     }
 
     /// How many agents work for a run.
@@ -458,6 +467,7 @@ impl World {
         match step {
             Step::TickAgent(agent) => self.tick_agent(agent),
             Step::TickController(controller) => self.tick_controller(controller),
+            Step::Loaded(controller) => self.controller_input(controller, Input::Loaded),
             Step::Line(agent) => self.line(agent),
             Step::JobMade(controller) => {
                 let none = || Err("setup() threw".to_owned());
@@ -515,6 +525,7 @@ impl World {
                     self.controllers[index].copies.insert(one.agent.to_string(), Vec::new());
                 }
                 self.controller_act(index, out);
+                self.at(self.now + self.loads_for, Step::Loaded(index));
             }
             Fault::Stop(level) => self.controller_input(last, Input::Stop(level)),
             Fault::DiskFull(name) => {

@@ -80,6 +80,7 @@ pub fn request<'js>(
         jar: Some(state.jar.borrow().clone()),
         cookies: Vec::new(),
         credentials: None,
+        is_ntlm: false,
         tags: Vec::new(),
         expected: state.expected.borrow().clone(),
         throw,
@@ -157,7 +158,10 @@ fn apply<'js>(request: &mut Request, params: &Object<'js>) -> Result<Made<()>> {
             "responseType" => keep_of(&value)?.map(|keep| request.keep = keep),
             "responseCallback" => expected_of(&value).map(|expected| request.expected = expected),
             "compression" => compression_of(&value)?.map(|codings| request.compression = codings),
-            "auth" => credentials_of(request, &value)?.map(|credentials| request.credentials = credentials),
+            "auth" => {
+                apply_auth(request, &value)?;
+                Ok(())
+            }
             _ => {
                 apply_plain(request, &name, &value)?;
                 Ok(())
@@ -269,13 +273,17 @@ fn jar_of(value: &Value<'_>) -> Option<Rc<RefCell<Jar>>> {
     Some(class.borrow().jar())
 }
 
-fn credentials_of(request: &Request, value: &Value<'_>) -> Result<Made<Option<Credentials>>> {
+fn apply_auth(request: &mut Request, value: &Value<'_>) -> Result<()> {
     let scheme = match value.get::<Coerced<String>>()?.0.as_str() {
         "digest" => Scheme::Digest,
-        "ntlm" => return Ok(Err("auth: ntlm is not supported yet, use basic or digest".to_owned())),
+        "ntlm" => {
+            request.is_ntlm = true;
+            return Ok(());
+        }
         _ => Scheme::Basic,
     };
-    Ok(Ok(Credentials::of_url(&request.target.url, scheme)))
+    request.credentials = Credentials::of_url(&request.target.url, scheme);
+    Ok(())
 }
 
 fn compression_of(value: &Value<'_>) -> Result<Made<Vec<Coding>>> {

@@ -1,6 +1,6 @@
 //! `k6/x/redis`, which is `k6/experimental/redis` too: clients of Redis, whose functions return promises.
 //!
-//! Sends nothing itself; see [`knee_k6::redis`]. Clusters, sentinels and Unix sockets are refused.
+//! Sends nothing itself; see [`knee_k6::redis`].
 
 use rquickjs::function::Rest;
 use rquickjs::{Ctx, Object, Result, Value};

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tar::{Builder, EntryType, Header};
 
-use super::bundle::{Bundle, Content};
+use super::bundle::{Bundle, Content, without_empty_parts};
 use crate::loader::specifier::tidy;
 
 /// Most bytes of an archive that are read.
@@ -49,6 +49,9 @@ pub enum ArchiveError {
     /// A file in it belongs nowhere.
     #[error("unknown file prefix `{0}` for file `{1}`")]
     Prefix(String, String),
+    /// It ends before the mark that ends every archive.
+    #[error("it is cut: the end is missing")]
+    Cut,
     /// There is too much in it.
     #[error("it has more than 100,000 files or 4 GiB")]
     Large,
@@ -111,7 +114,7 @@ impl Archive {
         let mut metadata = None;
         let mut data: Option<Arc<[u8]>> = None;
         let mut bundle = Bundle::default();
-        let mut archive = tar::Archive::new(from.take(BYTES_MAX));
+        let mut archive = tar::Archive::new(Watched { inner: from, left: BYTES_MAX, is_over: false });
         for (count, entry) in archive.entries()?.enumerate() {
             if count >= FILES_MAX {
                 return Err(ArchiveError::Large);
@@ -125,12 +128,17 @@ impl Archive {
             let mut bytes = Vec::new();
             entry.read_to_end(&mut bytes)?;
             match name.as_str() {
-                METADATA => metadata = Some(serde_json::from_slice(&bytes).map_err(ArchiveError::Metadata)?),
+                METADATA => metadata = Some(bytes),
                 DATA => data = Some(bytes.into()),
                 name => place(&mut bundle, name, Content(bytes.into()))?,
             }
         }
-        let metadata: Metadata = metadata.ok_or(ArchiveError::NoMetadata)?;
+        let read = archive.into_inner();
+        if read.is_over {
+            return Err(if read.left == 0 { ArchiveError::Large } else { ArchiveError::Cut });
+        }
+        let metadata = metadata.ok_or(ArchiveError::NoMetadata)?;
+        let metadata: Metadata = serde_json::from_slice(&metadata).map_err(ArchiveError::Metadata)?;
         if metadata.kind != "js" {
             return Err(ArchiveError::Type(metadata.kind));
         }
@@ -213,6 +221,23 @@ impl Archive {
     }
 }
 
+/// An archive that is read up to a limit. The library takes the end of a file between two entries for the end of the
+/// archive, so whether the file ended is noted here.
+struct Watched<R> {
+    inner: R,
+    left: u64,
+    is_over: bool,
+}
+
+impl<R: Read> Read for Watched<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = (&mut self.inner).take(self.left).read(buffer)?;
+        self.left -= count as u64;
+        self.is_over |= count == 0 && !buffer.is_empty();
+        Ok(count)
+    }
+}
+
 /// Puts a file of an archive where the script finds it.
 fn place(bundle: &mut Bundle, name: &str, content: Content) -> Result<(), ArchiveError> {
     // As in k6, files beside the folders are no part of the test.
@@ -247,7 +272,7 @@ fn url_of(path: &Path) -> String {
 
 /// Where the module of an address is in an archive.
 fn path_of_address(address: &str) -> String {
-    format!("https/{}", address.strip_prefix("https://").unwrap_or(address))
+    without_empty_parts(address).replacen("https://", "https/", 1)
 }
 
 /// All folders above files.
@@ -355,11 +380,31 @@ mod tests {
         }
         let refused = read(&tar_of(&[("scripts/_/x.js", "")])).unwrap_err();
         assert_eq!(refused, "unknown file prefix `scripts` for file `scripts/_/x.js`");
+    }
+
+    #[test]
+    fn an_archive_that_was_cut_is_refused_wherever_it_was_cut() {
         let whole = written(&archive());
-        for end in (0..whole.len()).step_by(97) {
-            // Refused or read: both are fine.
-            let _ = read(&whole[..end]);
+        // The mark at the end is two empty blocks, of which the first one counts.
+        let end = whole.len() - 1024;
+        for end in (0..end).step_by(97).chain((0..=end).step_by(512)) {
+            assert!(read(&whole[..end]).is_err(), "{end} of {}", whole.len());
         }
+        assert_eq!(read(&whole[..end]), Err("it is cut: the end is missing".to_owned()));
+        assert!(read(&whole).is_ok());
+    }
+
+    #[test]
+    fn modules_whose_addresses_have_empty_parts_are_found_again() {
+        let address = "https://a.test/a//b.js?c=//d/";
+        let mut archive = archive();
+        archive.bundle.modules.insert(address.to_owned(), content("export default 1"));
+        let again = read(&written(&archive)).unwrap();
+        let found = again.bundle.network().fetch(&url::Url::parse(address).unwrap());
+        assert_eq!(found, Ok(b"export default 1".to_vec()));
+        assert_eq!(written(&again), written(&archive));
+        let other = again.bundle.network().fetch(&url::Url::parse("https://a.test/a/c.js").unwrap());
+        assert!(other.is_err());
     }
 
     #[test]

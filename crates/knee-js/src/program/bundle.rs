@@ -69,8 +69,15 @@ impl Bundle {
 
     /// What answers for the network on a machine that got this bundle.
     pub fn network(&self) -> Arc<dyn Fetch> {
-        Arc::new(Sent(self.modules.clone()))
+        Arc::new(Sent::new(self.modules.clone()))
     }
+}
+
+/// An address as the name of a file in an archive can say it: without empty parts.
+pub(super) fn without_empty_parts(address: &str) -> String {
+    let rest = address.strip_prefix("https://").unwrap_or(address);
+    let parts: Vec<&str> = rest.split('/').filter(|part| !part.is_empty()).collect();
+    format!("https://{}", parts.join("/"))
 }
 
 /// Whether a file is a script, by its name.
@@ -79,11 +86,23 @@ pub fn is_script(path: &Path) -> bool {
 }
 
 /// The modules that were sent.
-struct Sent(BTreeMap<String, Content>);
+struct Sent {
+    modules: BTreeMap<String, Content>,
+    /// Their addresses, by what an archive keeps of them.
+    plain: BTreeMap<String, String>,
+}
+
+impl Sent {
+    fn new(modules: BTreeMap<String, Content>) -> Self {
+        let plain = modules.keys().map(|address| (without_empty_parts(address), address.clone())).collect();
+        Self { modules, plain }
+    }
+}
 
 impl Fetch for Sent {
     fn fetch(&self, url: &Url) -> Result<Vec<u8>, String> {
-        let sent = self.0.get(url.as_str()).map(|Content(bytes)| bytes.to_vec());
+        let similar = || self.modules.get(self.plain.get(&without_empty_parts(url.as_str()))?);
+        let sent = self.modules.get(url.as_str()).or_else(similar).map(|Content(bytes)| bytes.to_vec());
         sent.ok_or_else(|| "the machine that sent the script did not import it".to_owned())
     }
 }

@@ -123,6 +123,11 @@ impl Share {
     }
 }
 
+/// A server of which each call gets a good response as soon as its last message has come.
+pub fn start_good() -> Server {
+    start(Share::All, good, Then::Read)
+}
+
 /// A server of which a share of the calls gets `respond`, and each other one a good response.
 fn start(share: Share, respond: Respond, then: Then) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -19,6 +19,7 @@ use knee_js::program::{HttpDefaults, Limits, LogLine, Surroundings};
 use knee_js::session::Session;
 use knee_js::workload::{Load, Part};
 use knee_k6::duration::SignedDuration;
+use knee_k6::http::pace::Pace;
 use knee_k6::metric::{BuiltIn, Catalog, Meter, Metric, MetricId, Sink};
 use knee_k6::observe::metered::Total;
 use knee_k6::observe::system_tags::SystemTags;
@@ -103,12 +104,35 @@ pub fn run_text_with_secrets(source: &str, secrets: &str) -> Outcome {
     std::fs::write(&script, source).unwrap();
     let read = |name: &str| panic!("nothing reads {name}");
     let secrets = Secrets::configured(&[format!("mock={secrets}")], &read).unwrap();
-    run_with(&Server::start(), &script, Limits::default(), &[], Arc::new(secrets))
+    run_with(
+        &Server::start(),
+        &script,
+        Limits::default(),
+        &[],
+        Own { secrets: secrets.into(), ceiling: None },
+    )
 }
 
 /// Runs a script against a server, with variables for its `__ENV` besides `BASE`.
 pub fn run_against(server: &Server, script: &Path, limits: Limits, environment: &[(&str, &str)]) -> Outcome {
-    run_with(server, script, limits, environment, Arc::default())
+    run_with(server, script, limits, environment, Own::default())
+}
+
+/// Runs a script that an agent with this ceiling runs. Its folder has `echo.proto` with these services.
+pub fn run_held(server: &Server, (source, proto): (&str, &str), ceiling: &Arc<Pace>) -> Outcome {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("script.js");
+    std::fs::write(&script, source).unwrap();
+    std::fs::write(folder.path().join("echo.proto"), proto).unwrap();
+    let own = Own { ceiling: Some(ceiling.clone()), ..Own::default() };
+    run_with(server, &script, Limits::default(), &[], own)
+}
+
+/// What only few runs have.
+#[derive(Default)]
+struct Own {
+    secrets: Arc<Secrets>,
+    ceiling: Option<Arc<Pace>>,
 }
 
 fn run_with(
@@ -116,7 +140,7 @@ fn run_with(
     script: &Path,
     limits: Limits,
     environment: &[(&str, &str)],
-    secrets: Arc<Secrets>,
+    Own { secrets, ceiling }: Own,
 ) -> Outcome {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let told = lines.clone();
@@ -132,7 +156,7 @@ fn run_with(
         secrets,
     };
     let mut outcome = match Session::load(script, surroundings) {
-        Ok(session) => load(&session),
+        Ok(session) => load(&session, ceiling),
         Err(error) => Outcome { refused: Some(error.to_string()), ..Outcome::default() },
     };
     outcome.lines = lines.lock().unwrap().clone();
@@ -164,7 +188,7 @@ fn options(session: &Session) -> Options {
     resolve(layers, |name| session.exports(name)).unwrap()
 }
 
-fn load(session: &Session) -> Outcome {
+fn load(session: &Session, ceiling: Option<Arc<Pace>>) -> Outcome {
     let options = options(session);
     let metrics = session.program.metrics.clone();
     let total = Total::new(&metrics.catalog(), false);
@@ -185,7 +209,7 @@ fn load(session: &Session) -> Outcome {
         program: session.program.clone(),
         parts: parts.collect(),
         data: None,
-        http: HttpDefaults { throw: options.http.throw, ..HttpDefaults::default() },
+        http: HttpDefaults { throw: options.http.throw, ceiling, ..HttpDefaults::default() },
         options: options.exported.to_string().into(),
         tally: Arc::default(),
         observers: View::plain(metrics, total.clone()).observers(),

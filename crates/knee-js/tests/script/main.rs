@@ -11,6 +11,7 @@
 )]
 
 mod abandoned;
+mod ceiling;
 mod documents;
 mod exhausting;
 mod grpc_faults;

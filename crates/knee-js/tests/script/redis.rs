@@ -20,15 +20,22 @@ const LOOKS: u32 = 2_000;
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// A Redis that ends with its test.
-struct Redis {
+pub struct Redis {
     process: Child,
-    port: u16,
+    /// Its port.
+    pub port: u16,
 }
 
 impl Redis {
-    fn start(settings: &[&str]) -> Self {
+    pub fn start(settings: &[&str]) -> Self {
+        Self::start_as(&[], settings)
+    }
+
+    /// The same with words before the others.
+    fn start_as(first: &[&str], settings: &[&str]) -> Self {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let started = Command::new("redis-server")
+            .args(first)
             .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""])
             .args(settings)
             .stdout(Stdio::null())
@@ -44,6 +51,21 @@ impl Redis {
         }
         panic!("redis-server does not answer");
     }
+
+    /// Asks until the answer has this word.
+    fn await_answer(&self, question: &[u8], word: &str) {
+        for _ in 0..LOOKS {
+            let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+            stream.write_all(question).unwrap();
+            let mut bytes = [0; 4096];
+            let count = stream.read(&mut bytes).unwrap();
+            if String::from_utf8_lossy(&bytes[..count]).contains(word) {
+                return;
+            }
+            thread::sleep(PAUSE);
+        }
+        panic!("redis-server does not say {word}");
+    }
 }
 
 impl Drop for Redis {
@@ -52,6 +74,57 @@ impl Drop for Redis {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// Three servers that are a cluster.
+struct Cluster {
+    servers: Vec<Redis>,
+    /// Where they keep who they are.
+    _folder: tempfile::TempDir,
+}
+
+impl Cluster {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let server = |name: &str| {
+            let place = folder.path().join(name);
+            std::fs::create_dir(&place).unwrap();
+            // The usual port of the others would be 10,000 higher, which can be none.
+            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let (place, port) = (place.display().to_string(), port.to_string());
+            Redis::start(&["--cluster-enabled", "yes", "--dir", &place, "--cluster-port", &port])
+        };
+        let servers: Vec<Redis> = ["one", "two", "three"].map(server).into_iter().collect();
+        let addresses = servers.iter().map(|server| format!("127.0.0.1:{}", server.port));
+        let created = Command::new("redis-cli")
+            .args(["--cluster", "create", "--cluster-yes"])
+            .args(addresses)
+            .output()
+            .unwrap();
+        assert!(created.status.success(), "{}", String::from_utf8_lossy(&created.stdout));
+        let cluster = Self { servers, _folder: folder };
+        cluster
+            .servers
+            .iter()
+            .for_each(|server| server.await_answer(b"CLUSTER INFO\r\n", "cluster_state:ok"));
+        cluster
+    }
+
+    fn ports(&self) -> String {
+        self.servers.iter().map(|server| server.port.to_string()).collect::<Vec<_>>().join(",")
+    }
+}
+
+/// The lines of a script of `tests/redis`, which are as recorded from k6.
+fn assert_said_as_under_k6(name: &str, environment: &[(&str, &str)]) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/redis");
+    let script = folder.join(format!("{name}.js"));
+    let outcome = run_against(&Server::start(), &script, Limits::default(), environment);
+    let recorded = std::fs::read_to_string(folder.join(format!("{name}.txt"))).unwrap();
+    let (warning, lines) = outcome.lines.split_first().unwrap();
+    assert!(warning.starts_with("k6/experimental/redis has been deprecated"), "{warning}");
+    assert_eq!(lines, recorded.lines().collect::<Vec<_>>());
+    assert!(outcome.iterations > 0.0, "{:?}", outcome.refused);
 }
 
 /// What a script says whose client asks `server`, which gives each connection the same bytes for each command.
@@ -88,15 +161,36 @@ fn seen_of(replies: &'static [u8], parameters: &str, call: &str) -> Outcome {
 #[cfg_attr(not(feature = "redis-tests"), ignore = "needs Redis: --features redis-tests")]
 fn every_function_answers_as_it_does_under_k6() {
     let redis = Redis::start(&[]);
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/redis");
-    let url = format!("redis://127.0.0.1:{}", redis.port);
-    let outcome =
-        run_against(&Server::start(), &folder.join("commands.js"), Limits::default(), &[("REDIS", &url)]);
-    let recorded = std::fs::read_to_string(folder.join("commands.txt")).unwrap();
-    let (warning, lines) = outcome.lines.split_first().unwrap();
-    assert!(warning.starts_with("k6/experimental/redis has been deprecated"), "{warning}");
-    assert_eq!(lines, recorded.lines().collect::<Vec<_>>());
-    assert!(outcome.iterations > 0.0, "{:?}", outcome.refused);
+    assert_said_as_under_k6("commands", &[("REDIS", &format!("redis://127.0.0.1:{}", redis.port))]);
+}
+
+#[test]
+#[cfg_attr(not(feature = "redis-tests"), ignore = "needs Redis: --features redis-tests")]
+fn commands_to_a_cluster_go_where_their_keys_are_and_where_they_have_moved() {
+    let (cluster, plain) = (Cluster::start(), Redis::start(&[]));
+    let plain = format!("redis://127.0.0.1:{}", plain.port);
+    assert_said_as_under_k6("cluster", &[("PORTS", &cluster.ports()), ("PLAIN", &plain)]);
+}
+
+#[test]
+#[cfg_attr(not(feature = "redis-tests"), ignore = "needs Redis: --features redis-tests")]
+fn a_client_finds_its_server_by_asking_a_sentinel() {
+    let redis = Redis::start(&["--requirepass", "secret"]);
+    let folder = tempfile::tempdir().unwrap();
+    let settings = folder.path().join("sentinel.conf");
+    let text = format!("sentinel monitor shop 127.0.0.1 {} 1\nsentinel auth-pass shop secret\n", redis.port);
+    std::fs::write(&settings, text).unwrap();
+    let sentinel = Redis::start_as(&[settings.to_str().unwrap(), "--sentinel"], &[]);
+    assert_said_as_under_k6("sentinel", &[("SENTINEL", &sentinel.port.to_string())]);
+}
+
+#[test]
+fn a_script_opens_no_unix_socket_as_under_k6() {
+    let source = "import { Client } from 'k6/x/redis';
+         const client = new Client('unix:///tmp/redis.sock');
+         export default () => client.get('a').catch((error) => console.log(String(error)));";
+    let outcome = run_text_against(&Server::start(), source, Limits::default());
+    assert_eq!(outcome.lines, ["address /tmp/redis.sock: missing port in address"]);
 }
 
 #[test]

@@ -26,6 +26,7 @@ use super::status::{Code, Status};
 use crate::account::{Account, Charge};
 use crate::errand::Errand;
 use crate::flight::OpenFlight;
+use crate::http::send::RequestSender;
 use crate::inbox::{Happening, Inbox};
 
 /// Bytes of messages that wait for the script before no more are read. The server is slowed down by then.
@@ -207,7 +208,8 @@ pub async fn serve(errand: Errand, opening: Opening, tell: impl FnOnce(Result<()
         if let Some(flight) = watched {
             flight.expect_events();
         }
-        let talk = Talk { line: &line, session: &session, watched, now: &now };
+        let pace = (&*errand.sender, limit);
+        let talk = Talk { line: &line, session: &session, watched, pace, now: &now };
         let talking = talk.both(outgoing, &mut receiver, connection.destination.send_max);
         deadline.limit(limit, pin!(connection.unless_closed(talking))).await
     };
@@ -258,6 +260,8 @@ struct Talk<'a> {
     session: &'a Session,
     /// The request whose events the messages of the server are; `None` if it sends one message only.
     watched: Option<&'a OpenFlight<'a>>,
+    /// What holds messages to the ceiling of an agent, and until when at most.
+    pace: (&'a RequestSender, Nanos),
     now: &'a dyn Fn() -> Nanos,
 }
 
@@ -285,7 +289,11 @@ impl Talk<'_> {
                 Item::Message(framed, _) if framed.len() - 5 > send_max => {
                     return Err(too_large("send", framed.len() - 5, send_max));
                 }
-                Item::Message(framed, _memory) => outgoing.send(framed).await,
+                Item::Message(framed, _memory) => {
+                    let (sender, limit) = self.pace;
+                    sender.hold_to_ceiling(limit).await;
+                    outgoing.send(framed).await
+                }
                 Item::Broken(status) => return Err(status),
                 Item::End => {
                     // The server says why if it takes no end.

@@ -1,4 +1,4 @@
-//! Basic and digest authentication.
+//! Basic and digest authentication. NTLM is in [`super::handshake`].
 //!
 //! Digest is RFC 7616 with MD5 and `qop=auth`, which is what k6 speaks.
 

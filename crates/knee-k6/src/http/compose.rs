@@ -38,7 +38,9 @@ pub fn prepare(request: &Request, hop: &Hop, user_agent: &str) -> Rc<PreparedReq
     if !encodings.is_empty() && body.is_some() {
         extra.push(("Content-Encoding", encodings.as_bytes()));
     }
-    let mut headers: Vec<_> = request.headers.iter().filter(|(name, _)| hop.takes(name)).cloned().collect();
+    let goes =
+        |name: &str| hop.takes(name) && !(hop.is_reticent && name.eq_ignore_ascii_case("authorization"));
+    let mut headers: Vec<_> = request.headers.iter().filter(|(name, _)| goes(name)).cloned().collect();
     // A header that was written by hand is joined by what the jar has.
     let by_hand = headers.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case("cookie"));
     if let (Some((_, own)), Some(cookies)) = (by_hand, &cookies) {
@@ -77,8 +79,11 @@ fn cookies(request: &Request, hop: &Hop) -> Option<String> {
     (!shown.is_empty()).then(|| shown.join("; "))
 }
 
-/// Basic credentials go along unasked: those of the URL, and those for a digest with the first request.
+/// Basic credentials go along unasked, except for NTLM: those of the URL, and those for a digest with the first request.
 fn first_authorization(request: &Request, hop: &Hop) -> Option<String> {
+    if hop.is_reticent {
+        return None;
+    }
     let of_url = || Credentials::of_url(&hop.target.url, Scheme::Basic);
     let given = request.credentials.clone().filter(|_| hop.is_first);
     given.or_else(of_url).map(|credentials| credentials.basic())

@@ -19,8 +19,10 @@ pub struct Hop {
     pub is_first: bool,
     /// What goes along of the script's request.
     kept: Kept,
-    /// The reply to a challenge of digest authentication.
+    /// The reply to a challenge of digest authentication or NTLM.
     pub authorization: Option<String>,
+    /// Whether credentials are kept back until the server asks for NTLM.
+    pub is_reticent: bool,
     /// The URL that redirected here.
     pub referer: Option<String>,
 }
@@ -45,6 +47,7 @@ impl Hop {
             is_first: true,
             kept: Kept { body: true, secrets: true, host: true },
             authorization: None,
+            is_reticent: false,
             referer: None,
         }
     }
@@ -96,6 +99,7 @@ impl Hop {
                 host: self.kept.host && is_relative,
             },
             authorization: None,
+            is_reticent: false,
             referer: referer(&self.target.url, &url),
             target: Rc::new(Target::new(url, &written, self.target.proxies.as_ref())),
         }))

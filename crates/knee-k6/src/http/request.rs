@@ -166,6 +166,8 @@ pub struct Request {
     pub cookies: Vec<(String, String, bool)>,
     /// Credentials.
     pub credentials: Option<Credentials>,
+    /// Whether it is authenticated by NTLM, if the server asks for that and there are credentials.
+    pub is_ntlm: bool,
     /// Tags besides those of the VU.
     pub tags: Vec<(String, String)>,
     /// Which statuses are expected.

@@ -20,6 +20,7 @@ use super::auth::{Credentials, Scheme};
 use super::collect::Collected;
 use super::compose::{prepare, seconds_now};
 use super::cookie;
+use super::handshake::{Handshake, Step};
 use super::hop::Hop;
 use super::pace::Pace;
 use super::request::{Request, Target, Unsendable};
@@ -43,7 +44,7 @@ pub struct RequestSender {
     pub user_agent: Rc<str>,
     /// Limit of requests per second: the option `rps`, which counts requests of `k6/http` alone.
     pub pace: Option<Arc<Pace>>,
-    /// The ceiling of an agent, which counts everything that is opened or called.
+    /// The ceiling of an agent, which counts everything that is opened, called or sent.
     pub ceiling: Option<Arc<Pace>>,
     /// What endpoints must not show.
     pub secrets: Arc<Secrets>,
@@ -70,31 +71,42 @@ impl RequestSender {
         let mut begun = self.network.clock.now();
         let limit = begun.saturating_add(request.timeout).min(cut);
         let mut hop = Hop::first(request, first_target(request));
+        let mut handshake = Handshake::of(request, &hop);
         let mut late = late;
         let mut left = request.redirects;
         loop {
+            hop.is_reticent |= handshake.is_some();
             // On the heap: each future around this one would otherwise be several kilobytes larger, and be copied as a
             // whole when it begins. That took longer than the allocation.
             let sent = Box::pin(self.hop(client, request, &hop, late, Window { begun, limit, cut }));
             let (answer, next) = sent.await;
-            if let Some(authorization) = challenge(request, &hop, &answer) {
-                hop.authorization = Some(authorization);
-            } else {
-                match next {
-                    Some(next) if left > 0 => {
-                        left -= 1;
-                        hop = next;
+            let step = match (challenge(request, &hop, &answer), handshake.take()) {
+                (Some(authorization), _) => Err(authorization),
+                (None, None) => Ok(answer),
+                (None, Some(begun)) => match begun.after(answer) {
+                    Step::Again(going, authorization) => {
+                        handshake = Some(going);
+                        Err(authorization)
                     }
-                    _ => return answer,
+                    Step::Done(answer) => Ok(answer),
+                },
+            };
+            match (step, next) {
+                (Err(authorization), _) => hop.authorization = Some(authorization),
+                (Ok(_), Some(next)) if left > 0 => {
+                    left -= 1;
+                    hop = next;
+                    handshake = Handshake::of(request, &hop);
                 }
+                (Ok(answer), _) => return answer,
             }
             begun = self.network.clock.now();
             late = Late::default();
         }
     }
 
-    /// Waits until the ceiling of an agent lets a request, a call, a stream or a socket begin, at most until `limit`. Says
-    /// whether that took time.
+    /// Waits until the ceiling of an agent lets a request, a call, a command or a message out, or a stream or socket begin,
+    /// at most until `limit`. Says whether that took time.
     pub async fn hold_to_ceiling(&self, limit: Nanos) -> bool {
         self.hold_back(self.ceiling.as_deref(), limit).await
     }
@@ -142,6 +154,10 @@ impl RequestSender {
             0 => Some(false),
             // Digest authentication begins with a challenge.
             401 if challenge(request, hop, &answer).is_some() => Some(true),
+            // NTLM does too. As in k6, the first request of all can be refused, and no other one.
+            401 if request.is_ntlm && hop.is_first && hop.authorization.is_none() => {
+                request.expected.holds(401).map(|_| true)
+            }
             status => request.expected.holds(status),
         };
         let outcome = match (fetched.outcome(), expected) {

@@ -14,23 +14,26 @@ use knee_engine::http::stream::ByteStream;
 use tokio_rustls::rustls::ClientConfig;
 
 use super::command::{CommandError, encoded};
+use super::given::{Address, Greeting};
 use super::options::Options;
 use super::reply::{Reply, ReplyError, ReplyReader};
 use crate::account::{Account, Charge};
 use crate::http::error_code::{detail_of, of_failure};
 
 /// Why there is no reply.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum Broken {
     /// The network; whether another try can help.
+    #[error("{0}")]
     Failed(CommandError, bool),
     /// The server refused one of the first commands.
+    #[error("{0}")]
     Refused(String),
 }
 
 impl Broken {
     /// Another try can help.
-    fn again(words: &str) -> Self {
+    pub fn again(words: &str) -> Self {
         Self::Failed(CommandError::Failed(words.to_owned()), true)
     }
 }
@@ -45,12 +48,14 @@ impl Connection {
     /// Connects, and says who asks.
     pub async fn open(
         network: &Rc<Network>,
+        to: &Address,
         options: &Options,
+        greeting: &Greeting,
         tls: Option<&Arc<ClientConfig>>,
         account: &Account,
         limit: Nanos,
     ) -> Result<Self, Broken> {
-        let origin = Origin { tls: tls.is_some(), host: options.host.clone(), port: options.port, via: None };
+        let origin = Origin { tls: tls.is_some(), host: to.host.clone(), port: to.port, via: None };
         let dial = network.clock.now().saturating_add(options.dial).min(limit);
         let opened = Box::pin(ByteStream::open(network, &origin, tls, dial)).await;
         let stream = opened.map_err(|failure| {
@@ -58,13 +63,19 @@ impl Connection {
             Broken::Failed(CommandError::Failed(words), failure.blocked.is_none())
         })?;
         let mut connection = Self { stream, reader: ReplyReader::new(account) };
-        connection.greet(network, options, limit).await?;
+        connection.greet(network, options, greeting, limit).await?;
         Ok(connection)
     }
 
     /// The first commands, as the Go client sends them.
-    async fn greet(&mut self, network: &Rc<Network>, options: &Options, limit: Nanos) -> Result<(), Broken> {
-        let Options { user, password, name, database, .. } = options;
+    async fn greet(
+        &mut self,
+        network: &Rc<Network>,
+        options: &Options,
+        greeting: &Greeting,
+        limit: Nanos,
+    ) -> Result<(), Broken> {
+        let Greeting { user, password, name, database, is_reader } = greeting;
         let words =
             |words: &[&str]| -> Vec<Vec<u8>> { words.iter().map(|word| word.as_bytes().to_vec()).collect() };
         let mut hello = vec!["hello", "2"];
@@ -83,6 +94,9 @@ impl Connection {
         }
         if *database > 0 {
             self.must(&words(&["select", &database.to_string()]), until(network)).await?;
+        }
+        if *is_reader {
+            self.must(&words(&["readonly"]), until(network)).await?;
         }
         Ok(())
     }

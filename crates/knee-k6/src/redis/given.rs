@@ -28,6 +28,60 @@ impl Limit {
     }
 }
 
+/// Where a server is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Address {
+    /// The name of the host; empty for this machine.
+    pub host: String,
+    /// The port; 0 for the usual one.
+    pub port: u16,
+}
+
+/// Who asks, and for what: the first commands of a connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Greeting {
+    /// The name of the user.
+    pub user: String,
+    /// The password.
+    pub password: String,
+    /// The name that the server gets for its connections.
+    pub name: String,
+    /// The number of the database.
+    pub database: i64,
+    /// Whether a replica can answer.
+    pub is_reader: bool,
+}
+
+/// What servers are to each other, if there are several.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// There is one.
+    #[default]
+    One,
+    /// They are a cluster.
+    Cluster {
+        /// Where some of them are.
+        nodes: Vec<Address>,
+        /// How often a command is sent on.
+        redirects: i64,
+        /// Whether replicas can answer.
+        is_reader: bool,
+        /// Whether the fastest one is asked.
+        fastest: bool,
+        /// Whether any one is asked.
+        randomly: bool,
+    },
+    /// The address is that of a sentinel.
+    Sentinel {
+        /// The name of the server that it knows.
+        master: String,
+        /// Who asks it.
+        user: String,
+        /// The password for it.
+        password: String,
+    },
+}
+
 /// Certificates, as PEM.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Certificates {
@@ -42,10 +96,10 @@ pub struct Certificates {
 /// Options as they were given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Given {
-    /// The name of the host; empty for this machine.
-    pub host: String,
-    /// The port; 0 for the usual one.
-    pub port: u16,
+    /// Where the server is.
+    pub address: Address,
+    /// What there is besides this server.
+    pub layout: Layout,
     /// A Unix socket in place of both.
     pub socket: Option<String>,
     /// TLS, if it is used.

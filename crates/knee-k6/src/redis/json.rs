@@ -3,7 +3,8 @@
 use knee_core::unit::Nanos;
 use serde_json::{Map, Value};
 
-use super::given::{Certificates, Given, Limit};
+use super::given::{Certificates, Given, Layout, Limit};
+use super::url;
 use crate::go_quote::quoted;
 
 /// Options of connections that say nothing to a client that opens them when it needs them.
@@ -60,6 +61,14 @@ impl Field<'_> {
             Ok(number) => Limit::After(Nanos(number)),
             Err(_) => Limit::After(Nanos(0)),
         })
+    }
+
+    fn flag(&self) -> Result<bool, String> {
+        match self.value {
+            Value::Null => Ok(false),
+            Value::Bool(flag) => Ok(*flag),
+            _ => Err(self.wrong("bool")),
+        }
     }
 
     fn object(&self, kind: &str) -> Result<Option<&Map<String, Value>>, String> {
@@ -123,25 +132,50 @@ const SOCKET: &[&str] = &[
     "idleCheckFrequency",
 ];
 
+const SENTINEL: &[&str] = &["masterName", "sentinelUsername", "sentinelPassword"];
+
+const CLUSTER: &[&str] = &["maxRedirects", "readOnly", "routeByLatency", "routeRandomly", "nodes"];
+
 /// The options in an object.
 pub fn read(object: &Value) -> Result<Given, String> {
     let empty = Map::new();
     let object = object.as_object().unwrap_or(&empty);
     if let Some(Value::Object(cluster)) = object.get("cluster") {
-        return Err(cluster_refusal(cluster));
+        return read_cluster(cluster);
     }
-    if object.contains_key("masterName") {
-        return Err(unsupported("sentinels"));
+    if !object.contains_key("masterName") {
+        return read_node(object, "singleNodeOptions", "");
     }
+    let is_own = |name: &str| SENTINEL.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let (own, node): (Map<String, Value>, Map<String, Value>) =
+        object.clone().into_iter().partition(|(name, _)| is_own(name));
+    let (mut master, mut user, mut password) = Default::default();
+    for field in fields(&own, "sentinelOptions", "", SENTINEL) {
+        let (name, field) = field?;
+        let to = match name {
+            "masterName" => &mut master,
+            "sentinelUsername" => &mut user,
+            _ => &mut password,
+        };
+        *to = field.text()?;
+    }
+    Ok(Given {
+        layout: Layout::Sentinel { master, user, password },
+        ..read_node(&node, "sentinelOptions", "singleNodeOptions")?
+    })
+}
+
+/// The options of one server, below `path` in those of Go's type `holder`.
+fn read_node(object: &Map<String, Value>, holder: &'static str, path: &str) -> Result<Given, String> {
     let mut given = Given::default();
     let mut has_socket = false;
-    for field in fields(object, "singleNodeOptions", "", NODE) {
+    for field in fields(object, holder, path, NODE) {
         let (name, field) = field?;
         match name {
             "socket" => {
                 if let Some(socket) = field.object("redis.socketOptions")? {
                     has_socket = true;
-                    read_socket(socket, &mut given)?;
+                    read_socket(socket, &field.path, &mut given)?;
                 }
             }
             "username" => given.user = field.text()?,
@@ -157,18 +191,117 @@ pub fn read(object: &Value) -> Result<Given, String> {
     if has_socket { Ok(given) } else { Err("empty socket options".to_owned()) }
 }
 
-fn read_socket(socket: &Map<String, Value>, given: &mut Given) -> Result<(), String> {
-    for field in fields(socket, "socketOptions", "socket", SOCKET) {
+/// The options of a cluster.
+fn read_cluster(cluster: &Map<String, Value>) -> Result<Given, String> {
+    let Some(Value::Array(elements)) = cluster.get("nodes") else {
+        let shown = cluster.get("nodes").map_or("<nil>", kind);
+        return Err(format!("cluster nodes property must be an array; got {shown}"));
+    };
+    let (first, holder) = match elements.first() {
+        None => return Err("cluster nodes property cannot be empty".to_owned()),
+        Some(first @ Value::Object(_)) => (first, "clusterNodesMapOptions"),
+        Some(first @ Value::String(_)) => (first, "clusterNodesStringOptions"),
+        Some(other) => {
+            let words = "cluster nodes array must contain string or object elements; got";
+            return Err(format!("{words} {}", kind(other)));
+        }
+    };
+    let (mut redirects, mut is_reader, mut fastest, mut randomly) = Default::default();
+    let mut nodes: Vec<Given> = Vec::new();
+    for field in fields(cluster, holder, "commonClusterOptions", CLUSTER) {
         let (name, field) = field?;
         match name {
-            "host" => given.host = field.text()?,
+            "maxRedirects" => redirects = field.number("int")?,
+            "readOnly" => is_reader = field.flag()?,
+            "routeByLatency" => fastest = field.flag()?,
+            "routeRandomly" => randomly = field.flag()?,
+            _ => {
+                for value in elements {
+                    let element = Field { holder, path: "nodes".to_owned(), value };
+                    nodes.push(match (first, value) {
+                        (Value::Object(_), Value::Object(node)) => {
+                            read_node(node, "singleNodeOptions", "nodes")?
+                        }
+                        (Value::Object(_), Value::Null) => return Err("empty socket options".to_owned()),
+                        (Value::Object(_), _) => return Err(element.wrong("redis.singleNodeOptions")),
+                        _ => url::read(&element.text()?)?,
+                    });
+                }
+            }
+        }
+    }
+    let addresses = nodes.iter().map(|node| node.address.clone()).collect();
+    let layout = Layout::Cluster { nodes: addresses, redirects, is_reader, fastest, randomly };
+    Ok(Given { layout, ..together(nodes)? })
+}
+
+/// The options of all servers of a cluster: those of the last one, as in k6, with which those of the others agree.
+fn together(nodes: Vec<Given>) -> Result<Given, String> {
+    let mut nodes = nodes.into_iter();
+    let mut all = nodes.next().unwrap_or_default();
+    for node in nodes {
+        let text = |name: &str, one: &str, two: &str| {
+            let differs = !one.is_empty() && !two.is_empty() && one != two;
+            let shown = if name == "password" { String::new() } else { format!(": {one} != {two}") };
+            if differs { Err(format!("inconsistent {name} option{shown}")) } else { Ok(()) }
+        };
+        let number = |name: &str, one: i64, two: i64| {
+            let differs = one != 0 && two != 0 && one != two;
+            if differs { Err(format!("inconsistent {name} option: {one} != {two}")) } else { Ok(()) }
+        };
+        let time = |name: &str, one: Limit, two: Limit| number(name, nanos(one), nanos(two));
+        number("db", all.database, node.database)?;
+        text("username", &all.user, &node.user)?;
+        text("password", &all.password, &node.password)?;
+        text("clientName", &all.name, &node.name)?;
+        number("maxRetries", all.retries, node.retries)?;
+        time("minRetryBackoff", all.pause, node.pause)?;
+        time("maxRetryBackoff", all.pause_max, node.pause_max)?;
+        time("dialTimeout", all.dial, node.dial)?;
+        time("readTimeout", all.read, node.read)?;
+        number("poolSize", all.connections, node.connections)?;
+        time("poolTimeout", all.wait, node.wait)?;
+        let (address, tls) = (all.address, all.tls.or_else(|| node.tls.clone()));
+        all = Given { address, tls, ..node };
+    }
+    Ok(all)
+}
+
+/// A limit as Go counts it.
+fn nanos(limit: Limit) -> i64 {
+    match limit {
+        Limit::Usual => 0,
+        Limit::Never => -1,
+        Limit::After(time) => i64::try_from(time.0).unwrap_or(i64::MAX),
+    }
+}
+
+/// Go's name for the type of a value.
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::String(_) => "string",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_i64() => "int64",
+        Value::Number(_) => "float64",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
+fn read_socket(socket: &Map<String, Value>, path: &str, given: &mut Given) -> Result<(), String> {
+    for field in fields(socket, "socketOptions", path, SOCKET) {
+        let (name, field) = field?;
+        match name {
+            "host" => given.address.host = field.text()?,
             "port" => {
                 let port = field.number("int")?;
-                given.port = u16::try_from(port).map_err(|_| format!("address {port}: invalid port"))?;
+                given.address.port =
+                    u16::try_from(port).map_err(|_| format!("address {port}: invalid port"))?;
             }
             "tls" => {
                 if let Some(tls) = field.object("redis.tlsOptions")? {
-                    given.tls = Some(certificates(tls)?);
+                    given.tls = Some(certificates(tls, &field.path)?);
                 }
             }
             "dialTimeout" => given.dial = field.time()?,
@@ -185,10 +318,10 @@ fn read_socket(socket: &Map<String, Value>, given: &mut Given) -> Result<(), Str
     Ok(())
 }
 
-fn certificates(tls: &Map<String, Value>) -> Result<Certificates, String> {
+fn certificates(tls: &Map<String, Value>, path: &str) -> Result<Certificates, String> {
     let mut certificates = Certificates::default();
     let (mut own, mut key) = (String::new(), String::new());
-    for field in fields(tls, "tlsOptions", "socket.tls", &["ca", "cert", "key"]) {
+    for field in fields(tls, "tlsOptions", path, &["ca", "cert", "key"]) {
         let (name, field) = field?;
         match (name, field.value) {
             ("ca", Value::Null) => {}
@@ -210,26 +343,4 @@ fn certificates(tls: &Map<String, Value>) -> Result<Certificates, String> {
         certificates.own = Some((own, key));
     }
     Ok(certificates)
-}
-
-fn unsupported(what: &str) -> String {
-    format!("{what} are not supported: name one server")
-}
-
-fn cluster_refusal(cluster: &Map<String, Value>) -> String {
-    match cluster.get("nodes") {
-        Some(Value::Array(nodes)) if nodes.is_empty() => "cluster nodes property cannot be empty".to_owned(),
-        Some(Value::Array(_)) => unsupported("clusters"),
-        other => {
-            let kind = match other {
-                None | Some(Value::Null) => "<nil>",
-                Some(Value::String(_)) => "string",
-                Some(Value::Bool(_)) => "bool",
-                Some(Value::Number(number)) if number.is_i64() => "int64",
-                Some(Value::Number(_)) => "float64",
-                Some(_) => "map[string]interface {}",
-            };
-            format!("cluster nodes property must be an array; got {kind}")
-        }
-    }
 }

@@ -32,8 +32,8 @@ pub fn read(text: &str) -> Result<Given, String> {
     }
     match url.scheme() {
         "redis" | "rediss" => {
-            given.host = url.hostname();
-            given.port = url.port().and_then(|port| port.parse().ok()).unwrap_or(PORT);
+            given.address.host = url.hostname();
+            given.address.port = url.port().and_then(|port| port.parse().ok()).unwrap_or(PORT);
             given.database = database(&url.path())?;
             given.tls = (url.scheme() == "rediss").then(Certificates::default);
         }

@@ -19,6 +19,7 @@ use crate::errand::Errand;
 pub async fn converse(errand: Errand, request: SocketRequest, line: Rc<Line>) {
     let Errand { sender, late, cut } = errand;
     sender.hold_to_ceiling(cut).await;
+    line.hold_to(sender.ceiling.clone());
     let dialled = dial(&sender, &request, line.session(), late.take(), cut).await;
     match dialled.result {
         Ok(socket) => line.open(socket, dialled.reply.unwrap_or_default()),
@@ -28,19 +29,20 @@ pub async fn converse(errand: Errand, request: SocketRequest, line: Rc<Line>) {
         }
     }
     loop {
-        let limit = line.close_by();
-        let mut patience = pin!(sender.timer.sleep_until(limit));
-        let is_late = poll_fn(|ctx| {
-            if line.poll(ctx, limit).is_ready() {
+        let limits = line.limits();
+        let until = limits.close_by.min(limits.held);
+        let mut patience = pin!(sender.timer.sleep_until(until));
+        let is_due = poll_fn(|ctx| {
+            if line.poll(ctx, limits).is_ready() {
                 return Poll::Ready(false);
             }
-            if limit == Nanos::MAX {
+            if until == Nanos::MAX {
                 return Poll::Pending;
             }
             patience.as_mut().poll(ctx).map(|()| true)
         })
         .await;
-        if is_late {
+        if is_due && until == limits.close_by {
             line.give_up();
         }
         if line.is_over() {

@@ -6,6 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use knee_core::clock::MonotonicClock;
@@ -17,10 +18,12 @@ use knee_engine::http::websocket::handshake::HandshakeReply;
 use knee_engine::http::websocket::socket::{ReceiveError, SendError, Socket, SocketTraffic};
 
 use super::event::{Ending, Event};
+use super::held::Held;
 use super::request::Dialect;
 use super::session::Session;
 use super::words;
 use crate::account::{Account, Charge};
+use crate::http::pace::Pace;
 use crate::inbox::{Happening, Inbox};
 use crate::metric::BuiltIn;
 
@@ -59,6 +62,15 @@ pub enum Unsent {
     Because(String),
 }
 
+/// What the task of a socket must wake up for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// When a server that does not answer a close is given up.
+    pub close_by: Nanos,
+    /// When the ceiling of an agent lets the next message out.
+    pub held: Nanos,
+}
+
 /// What waits for the kernel.
 struct Unwritten {
     /// Bytes of the payload.
@@ -82,7 +94,9 @@ pub struct Line {
     /// Bytes of messages that the script has not seen.
     unheard: Cell<usize>,
     unwritten: RefCell<VecDeque<Unwritten>>,
-    /// The memory of what waits for the kernel.
+    /// What waits for the ceiling of an agent.
+    held: RefCell<Held>,
+    /// The memory of what waits for the kernel or the ceiling.
     memory: RefCell<Charge>,
     /// The close that the script asked for before the handshake was done.
     early_close: RefCell<Option<Vec<u8>>>,
@@ -118,6 +132,7 @@ impl Line {
             waker: RefCell::default(),
             unheard: Cell::default(),
             unwritten: RefCell::default(),
+            held: RefCell::default(),
             memory: RefCell::new(account.empty()),
             early_close: RefCell::default(),
             close_by: Cell::new(Nanos::MAX),
@@ -143,9 +158,14 @@ impl Line {
         &self.session
     }
 
-    /// When the task must give up a server that does not answer a close.
-    pub fn close_by(&self) -> Nanos {
-        self.close_by.get()
+    /// What the task must wake up for.
+    pub fn limits(&self) -> Limits {
+        Limits { close_by: self.close_by.get(), held: self.held.borrow().next() }
+    }
+
+    /// What the script sends from now on counts for the ceiling of an agent.
+    pub fn hold_to(&self, ceiling: Option<Arc<Pace>>) {
+        self.held.borrow_mut().limit(ceiling);
     }
 
     /// Whether the script has closed it and sees no more messages.
@@ -234,7 +254,6 @@ impl Line {
     pub fn ping(&self) -> Result<(), Unsent> {
         let number = self.next_ping.get();
         self.put(Opcode::Ping, number.to_string().as_bytes(), true)?;
-        self.pings.borrow_mut().insert(number, self.clock.now());
         self.next_ping.set(number + 1);
         Ok(())
     }
@@ -250,8 +269,12 @@ impl Line {
             Phase::Open => self.phase.set(Phase::Closing),
             Phase::Closing | Phase::Ended => {}
         }
-        self.close_by.set(self.clock.now().saturating_add(CLOSE_PATIENCE));
+        // One that waits for the ceiling is given its time when it is sent.
+        self.close_by.set(Nanos::MAX);
         let closed = self.put(Opcode::Close, payload, true);
+        if self.held.borrow().is_empty() {
+            self.close_by.set(self.clock.now().saturating_add(CLOSE_PATIENCE));
+        }
         // The task must know the new limit.
         self.wake();
         closed
@@ -263,9 +286,30 @@ impl Line {
         if let Some(words) = &*self.broken.borrow() {
             return because(words);
         }
-        let has_room = payload.len() <= self.account.left();
+        if self.socket.borrow().is_some() && payload.len() > self.account.left() {
+            return Err(Unsent::OutOfMemory);
+        }
+        // What the other side asks for, such as a pong, goes out at once. So does what is written to an ended socket, for
+        // which no task waits any more.
+        if is_counted && self.phase.get() != Phase::Ended {
+            let mut held = self.held.borrow_mut();
+            if held.is_closing() {
+                return because(words::CLOSE_SENT);
+            }
+            if !held.passes(self.clock.now(), opcode, payload) {
+                drop(held);
+                self.note_memory();
+                self.wake();
+                return Ok(());
+            }
+        }
+        self.write(opcode, payload, is_counted)
+    }
+
+    /// Sends a frame that nothing holds back.
+    fn write(&self, opcode: Opcode, payload: &[u8], is_counted: bool) -> Result<(), Unsent> {
+        let because = |words: &str| Err(Unsent::Because(words.to_owned()));
         let sent = match &mut *self.socket.borrow_mut() {
-            Some(_) if !has_room => return Err(Unsent::OutOfMemory),
             Some(socket) => socket.send(opcode, payload).map_err(|error| (error, socket.ends())),
             None => return because(words::CLOSE_SENT),
         };
@@ -275,6 +319,11 @@ impl Line {
             Err((SendError::Broken(failure), ends)) => return because(&words::of_broken(&failure, ends)),
         }
         let is_message = matches!(opcode, Opcode::Text | Opcode::Binary);
+        if opcode == Opcode::Ping && is_counted {
+            // The time that it waited for the ceiling is no part of the round trip.
+            let number = str::from_utf8(payload).ok().and_then(|number| number.parse().ok());
+            self.pings.borrow_mut().extend(number.map(|number| (number, self.clock.now())));
+        }
         if is_counted {
             self.unwritten.borrow_mut().push_back(Unwritten { bytes: payload.len(), is_message });
         }
@@ -286,10 +335,33 @@ impl Line {
                 because(&words)
             }
             Poll::Pending => {
-                let waiting = self.socket.borrow().as_ref().map_or(0, Socket::waiting);
-                self.memory.borrow_mut().note(waiting);
+                self.note_memory();
                 self.wake();
                 Ok(())
+            }
+        }
+    }
+
+    fn note_memory(&self) {
+        let waiting = self.socket.borrow().as_ref().map_or(0, Socket::waiting);
+        self.memory.borrow_mut().note(waiting + self.held.borrow().bytes());
+    }
+
+    /// Sends what the ceiling lets out by now.
+    fn release(&self) {
+        loop {
+            let due = self.held.borrow_mut().due(self.clock.now());
+            let Some((opcode, payload)) = due else { return };
+            if opcode == Opcode::Close {
+                self.close_by.set(self.clock.now().saturating_add(CLOSE_PATIENCE));
+            }
+            if let Err(Unsent::Because(words)) = self.write(opcode, &payload, true) {
+                self.broken.borrow_mut().get_or_insert(words);
+                self.held.borrow_mut().clear();
+                if self.phase.get() == Phase::Closing {
+                    self.close_by.set(self.clock.now().saturating_add(CLOSE_PATIENCE));
+                }
+                self.inbox.wake();
             }
         }
     }
@@ -309,7 +381,7 @@ impl Line {
             self.inbox.wake();
             return Poll::Ready(Err(words));
         }
-        self.memory.borrow_mut().note(0);
+        self.note_memory();
         let written = std::mem::take(&mut *self.unwritten.borrow_mut());
         if written.is_empty() {
             return Poll::Ready(Ok(()));
@@ -327,10 +399,11 @@ impl Line {
         Poll::Ready(Ok(()))
     }
 
-    /// Whether nothing waits for the kernel any more, or never will be taken.
+    /// Whether nothing waits for the ceiling or the kernel any more, or never will be taken.
     pub fn is_flushed(&self) -> bool {
         let is_flushed = |socket: &Socket| socket.is_flushed();
-        self.broken.borrow().is_some() || self.socket.borrow().as_ref().is_none_or(is_flushed)
+        let is_out = || self.held.borrow().is_empty() && self.socket.borrow().as_ref().is_none_or(is_flushed);
+        self.broken.borrow().is_some() || is_out()
     }
 
     /// Why nothing can be sent any more.
@@ -338,10 +411,11 @@ impl Line {
         self.broken.borrow().clone()
     }
 
-    /// Sends and receives; ready when the socket has ended, or when [`Self::close_by`] is not `limit` any more.
-    pub fn poll(&self, ctx: &mut Context<'_>, limit: Nanos) -> Poll<()> {
+    /// Sends and receives; ready when the socket has ended, or when [`Self::limits`] are not `limits` any more.
+    pub fn poll(&self, ctx: &mut Context<'_>, limits: Limits) -> Poll<()> {
         self.waker.replace(Some(ctx.waker().clone()));
-        if self.phase.get() == Phase::Ended || self.close_by.get() != limit {
+        self.release();
+        if self.phase.get() == Phase::Ended || self.limits() != limits {
             return Poll::Ready(());
         }
         // What does not fit into the buffer of the kernel now wakes this task later.
@@ -365,7 +439,7 @@ impl Line {
                 Poll::Ready(Ok(incoming)) => self.take(incoming),
                 Poll::Ready(Err(error)) => self.end(ending_of(&error)),
             }
-            if self.phase.get() == Phase::Ended || self.close_by.get() != limit {
+            if self.phase.get() == Phase::Ended || self.limits() != limits {
                 return Poll::Ready(());
             }
         }
@@ -410,6 +484,8 @@ impl Line {
     /// Nothing is received any more. A socket of `k6/ws` can still be written to.
     fn end(&self, ending: Ending) {
         self.phase.set(Phase::Ended);
+        self.held.borrow_mut().clear();
+        self.note_memory();
         if self.is_eventful() {
             let now = self.clock.now();
             self.session.note_duration(now);
@@ -430,7 +506,8 @@ impl Line {
         self.phase.set(Phase::Ended);
         self.report_traffic();
         drop(self.socket.borrow_mut().take());
-        self.memory.borrow_mut().note(0);
+        self.held.borrow_mut().clear();
+        self.note_memory();
         self.wake();
     }
 

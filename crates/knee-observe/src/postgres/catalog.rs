@@ -90,6 +90,15 @@ pub(super) const QUESTIONS: &[Question] = &[
         is_sql: false,
     },
     Question {
+        what: "row triggers",
+        name: "table.row_triggers",
+        sql: "SELECT /* knee-observe */ n.nspname || '.' || c.relname, t.tgname FROM pg_trigger t \
+              JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace \
+              WHERE NOT t.tgisinternal AND t.tgtype & 1 = 1 AND t.tgenabled <> 'D' \
+              ORDER BY t.tgrelid, t.tgname LIMIT 400",
+        is_sql: false,
+    },
+    Question {
         what: "options of tables",
         name: "table.options",
         sql: "SELECT /* knee-observe */ n.nspname || '.' || c.relname, array_to_string(c.reloptions, ',') \

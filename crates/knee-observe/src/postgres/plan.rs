@@ -7,15 +7,24 @@ use serde_json::Value;
 use crate::session::{Answer, Session};
 use crate::sql::mask;
 
-/// The first version that plans statements without values for their parameters.
-pub(super) const VERSION_MIN: u32 = 16;
+/// The first version that plans a statement without values for its parameters when it is asked to. Before it, a prepared
+/// statement has such a plan, because the observer's sessions ask for one.
+const GENERIC_PLAN: u32 = 16;
+
+/// Most parameters of a statement that is prepared.
+const PARAMETERS_MAX: usize = 100;
 
 /// The plan of a statement; `None` if it is none that can be planned.
-pub(super) fn plan(session: &Session, statement: &str) -> Answer<Option<String>> {
+pub(super) fn plan(session: &Session, version: u32, id: i64, statement: &str) -> Answer<Option<String>> {
     if !can_be_planned(statement) {
         return Ok(None);
     }
-    let sql = format!("EXPLAIN /* knee-observe */ (GENERIC_PLAN, FORMAT JSON) {statement}");
+    let sql = if version >= GENERIC_PLAN {
+        Some(format!("EXPLAIN /* knee-observe */ (GENERIC_PLAN, FORMAT JSON) {statement}"))
+    } else {
+        prepared(id, statement)
+    };
+    let Some(sql) = sql else { return Ok(None) };
     let rows = session.texts(&sql)?;
     let text: Vec<&str> = rows.iter().filter_map(|row| row.get(0)).collect();
     Ok(masked(&text.join("\n")))
@@ -27,26 +36,54 @@ fn can_be_planned(statement: &str) -> bool {
     (begins.starts_with("select ") || begins.starts_with("with ")) && !statement.contains(';')
 }
 
+/// Prepares a statement, explains it and forgets it, in one message: behind a pooler, the next message can go to another
+/// server. If it cannot be explained, it stays prepared, so each has a name of its own. `None` for too many parameters.
+fn prepared(id: i64, statement: &str) -> Option<String> {
+    let values = vec!["NULL"; parameters(statement)];
+    if values.len() > PARAMETERS_MAX {
+        return None;
+    }
+    let values = if values.is_empty() { String::new() } else { format!("({})", values.join(", ")) };
+    let name = format!("knee_observe_{}", id.cast_unsigned());
+    // A statement can end in a comment, which the end of its line ends.
+    Some(format!(
+        "PREPARE /* knee-observe */ {name} AS {statement}\n; \
+         EXPLAIN /* knee-observe */ (FORMAT JSON) EXECUTE {name}{values}; \
+         DEALLOCATE /* knee-observe */ {name}"
+    ))
+}
+
+/// The highest number of a parameter such as `$3`.
+fn parameters(statement: &str) -> usize {
+    let masked = mask(statement);
+    // Names in quotes can have anything.
+    let bare: String = masked.split('"').step_by(2).collect();
+    let number = |part: &str| {
+        let end = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+        part[..end].parse::<usize>().ok()
+    };
+    bare.split('$').skip(1).filter_map(number).max().unwrap_or(0)
+}
+
 fn masked(json: &str) -> Option<String> {
     let mut plan: Value = serde_json::from_str(json).ok()?;
-    mask_conditions(&mut plan);
+    mask_expressions(&mut plan);
     serde_json::to_string(&plan).ok()
 }
 
-/// Conditions can contain literals of the statement, of views and of indexes.
-fn mask_conditions(value: &mut Value) {
+/// Conditions, keys of sorts and groups, and what else has expressions can contain literals of the statement, of views and
+/// of indexes. Names of tables and indexes stay as they are.
+fn mask_expressions(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
-                match value {
-                    Value::String(text) if name.contains("Cond") || name.contains("Filter") => {
-                        *text = mask(text);
-                    }
-                    other => mask_conditions(other),
+                if !matches!(name.as_str(), "Relation Name" | "Schema" | "Alias" | "Index Name") {
+                    mask_expressions(value);
                 }
             }
         }
-        Value::Array(values) => values.iter_mut().for_each(mask_conditions),
+        Value::Array(values) => values.iter_mut().for_each(mask_expressions),
+        Value::String(text) => *text = mask(text),
         _ => {}
     }
 }
@@ -66,10 +103,23 @@ mod tests {
     }
 
     #[test]
-    fn literals_in_conditions_are_masked() {
+    fn servers_before_16_explain_a_prepared_statement_with_as_many_values_as_it_has_parameters() {
+        let text = "SELECT \"a$12\" FROM t WHERE b = $2 AND c > $10 AND d = '$11' -- the last ones";
+        let sql = prepared(-1, text).unwrap();
+        assert!(sql.contains("(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);"), "{sql}");
+        assert!(sql.contains("-- the last ones\n;"), "{sql}");
+        assert!(sql.ends_with("DEALLOCATE /* knee-observe */ knee_observe_18446744073709551615"), "{sql}");
+        assert!(prepared(7, "SELECT 1").unwrap().contains("EXECUTE knee_observe_7; "));
+        assert_eq!(prepared(7, "SELECT $101"), None);
+    }
+
+    #[test]
+    fn literals_in_conditions_and_keys_are_masked() {
         let json = r#"[{"Plan": {"Node Type": "Seq Scan", "Filter": "(name = 'secret'::text)", "Plans":
-                   [{"Node Type": "Index Scan", "Index Cond": "(id = 42)", "Total Cost": 8.5}]}}]"#;
+                   [{"Node Type": "Index Scan", "Index Cond": "(id = 42)", "Total Cost": 8.5,
+                   "Sort Key": ["(CASE WHEN (mail = 'hunter2') THEN 1 END)"]}]}}]"#;
         let masked = masked(json).unwrap();
+        assert!(!masked.contains("hunter2"), "{masked}");
         assert!(masked.contains("(name = ?::text)") && masked.contains("(id = ?)"), "{masked}");
         assert!(masked.contains("8.5") && masked.contains("Seq Scan"), "{masked}");
     }

@@ -196,7 +196,7 @@ impl Statements {
     }
 
     /// Adds some plans of the statements that take most time.
-    pub(super) fn read_plan(&mut self, session: &Session, figures: &mut Figures) -> Answer<()> {
+    pub(super) fn read_plan(&mut self, session: &Session, version: u32, figures: &mut Figures) -> Answer<()> {
         let mut by_time: Vec<(i64, f64)> = self.chosen.iter().map(|id| (*id, self.rise(*id, TIME))).collect();
         by_time.sort_by(|one, other| other.1.total_cmp(&one.1));
         let left = PLANS_MAX.saturating_sub(self.planned.len());
@@ -204,7 +204,7 @@ impl Statements {
         for id in new.take(left.min(PLANS_AT_ONCE)).collect::<Vec<_>>() {
             self.planned.insert(id);
             let Some(text) = self.texts.get(&id) else { continue };
-            match plan::plan(session, text) {
+            match plan::plan(session, version, id, text) {
                 Ok(plan) => {
                     figures.texts.extend(plan.map(|plan| ("statement.plan", id.to_string(), plan)));
                 }

@@ -225,6 +225,8 @@ const TABLES: View = View {
         count("table.blocks.hit", "i.heap_blks_hit"),
         count("table.index_blocks.read", "i.idx_blks_read"),
         count("table.index_blocks.hit", "i.idx_blks_hit"),
+        count("table.toast_blocks.read", "i.toast_blks_read"),
+        count("table.toast_blocks.hit", "i.toast_blks_hit"),
         level("table.rows_estimate", "CASE WHEN c.relpages > 0 AND c.reltuples >= 0 THEN c.reltuples END"),
         size(
             "table.bytes",

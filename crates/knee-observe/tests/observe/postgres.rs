@@ -95,6 +95,8 @@ fn a_database_is_read_with_its_statements_waits_and_tables_and_without_the_obser
     assert_eq!((points[0].1, points.last().unwrap().1), (0.0, 50.0), "what it had done before is there too");
     assert_eq!(seen.text(0, "statement.text", &id), Some("SELECT count(*) FROM items WHERE name LIKE $1"));
     assert!(last(&seen, "statement.exec_time", &id).unwrap() > 0.0);
+    let plan = seen.text(0, "statement.plan", &id).expect("servers of all versions plan without values");
+    assert!(plan.contains("\"Seq Scan\"") && plan.contains("(name ~~ $1)"), "{plan}");
     assert!(last(&seen, "table.seq_rows", "public.items").is_some());
     assert_eq!(last(&seen, "table.rows_estimate", "public.items"), Some(5000.0));
     assert_eq!(last(&seen, "connections.max", ""), Some(20.0));

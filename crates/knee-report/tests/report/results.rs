@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use knee_core::validity::Validity;
 use knee_report::study::plot;
@@ -113,24 +115,36 @@ fn results_of_every_study_of_the_labs_have_at_most_200_lines_and_end_in_the_comm
     assert_eq!(LINES_MAX, 200);
     let files = definitions();
     assert!(files.len() >= 20, "{files:?}");
-    for file in files {
-        let conclusion = concluded(&fs::read_to_string(&file).unwrap(), &file.display().to_string());
-        let text = results(&conclusion);
-        let lines = text.lines().count();
-        println!("{lines:4} lines: {}", file.display());
-        // The program adds a line that says who wrote the file.
-        assert!(lines <= LINES_MAX - 2, "{} has {lines} lines", file.display());
-        assert!(text.contains("\nknee study labs/x\n"), "{text}");
-        let rows = |heading: &str| {
-            let section =
-                text.split_once(heading).map_or("", |(_, rest)| rest.split("\n## ").next().unwrap_or(""));
-            section.lines().filter(|line| line.starts_with("| ")).count().saturating_sub(1)
-        };
-        let shown = rows("\n## Published claims\n") + rows("\n## Goals\n");
-        assert_eq!(shown, conclusion.claims.len(), "{}: every claim has a row", file.display());
-        let picture = text.find("\n![").unwrap_or_else(|| panic!("no picture: {text}"));
-        assert!(text[..picture].lines().count() < 50, "the picture is on the first screen: {text}");
-    }
+    // Calculating the verdicts of all studies takes a minute, so two threads share it.
+    let next = AtomicUsize::new(0);
+    let check_all = || {
+        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            check_results(file);
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(check_all);
+        check_all();
+    });
+}
+
+/// Length, commands, rows of claims and the place of the picture, in the results of one study.
+fn check_results(file: &Path) {
+    let conclusion = concluded(&fs::read_to_string(file).unwrap(), &file.display().to_string());
+    let text = results(&conclusion);
+    let lines = text.lines().count();
+    // The program adds a line that says who wrote the file.
+    assert!(lines <= LINES_MAX - 2, "{} has {lines} lines", file.display());
+    assert!(text.contains("\nknee study labs/x\n"), "{text}");
+    let rows = |heading: &str| {
+        let section =
+            text.split_once(heading).map_or("", |(_, rest)| rest.split("\n## ").next().unwrap_or(""));
+        section.lines().filter(|line| line.starts_with("| ")).count().saturating_sub(1)
+    };
+    let shown = rows("\n## Published claims\n") + rows("\n## Goals\n");
+    assert_eq!(shown, conclusion.claims.len(), "{}: every claim has a row", file.display());
+    let picture = text.find("\n![").unwrap_or_else(|| panic!("no picture: {text}"));
+    assert!(text[..picture].lines().count() < 50, "the picture is on the first screen: {text}");
 }
 
 #[test]

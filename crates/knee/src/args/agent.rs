@@ -32,12 +32,14 @@ An agent makes a part of a load when a controller asks it to. The file:
   nats = \"nats://10.0.0.5:4222\"
   signers = [\"UA…\"]                  # `knee fleet key` prints yours
   targets = [\"service:8080\", \"10.1.0.0/16\"]
-  max_rate = 20000                   # arrivals/s of this machine
+  max_rate = 20000                   # arrivals/s of this machine, of scripts
+                                     # everything that they send
   max_users = 5000
   max_duration = \"1h\"
   fleet = \"main\"                     # also: id, folder, credentials,
                                      # nkey, authorities
-An agent without signers or targets does nothing. docs/guide/fleet.md has more.";
+Clocks of agents and controllers need not agree. An agent without signers or
+targets does nothing. docs/guide/fleet.md has more.";
 
 /// `knee fleet`.
 #[derive(Args, Clone, Debug)]
@@ -69,7 +71,8 @@ Examples:
   knee fleet ls --nats nats://10.0.0.5        agents, and what they do
   knee fleet stop --all --nats nats://10.0.0.5
   knee fleet resume RUN --nats nats://10.0.0.5
-                                              take over a run whose knee died
+                                              take over a run whose knee died;
+                                              needs the key that began it
   knee fleet fetch RUN --nats nats://10.0.0.5
                                               copy what agents kept of a run";
 

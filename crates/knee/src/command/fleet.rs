@@ -9,23 +9,23 @@ use futures_util::future::join_all;
 use knee_core::record::Build;
 use knee_engine::control::Control;
 use knee_fleet::controller::Wanted;
+use knee_fleet::name::RunId;
 use knee_fleet::nats::controller::{Fleet, Saved};
 use knee_fleet::wire::{Info, Reply, StopLevel};
 
 use super::failed::{Failed, failed, refused};
 use super::load::exit_of;
 use super::render;
-use super::run::takeover::take_over as script;
+use super::run::takeover::{TakenOver, Taking, not_taken, stays, take_over as script};
 use crate::args::{FleetAction, FleetArgs, Format};
 use crate::exit::Exit;
 use crate::fleet::job::Work;
-use crate::fleet::run::{About, Done, Place, problem_of, resume};
+use crate::fleet::run::{About, Done, Follows, Place, problem_of, resume};
 use crate::problem::{Problem, on_one_line, reason};
 use crate::settings::Surroundings;
 use crate::settings::fleet::{FleetChoice, link, signer, signer_or_new};
-use crate::settings::output::{Progress, Sink};
+use crate::settings::output::Sink;
 use crate::signals;
-use crate::store::{self, Store};
 
 mod fetch;
 
@@ -171,7 +171,7 @@ fn take_over(args: &FleetArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let name = args.name.as_deref().ok_or_else(|| {
         refused(Problem::new("`knee fleet resume` needs a run", "`knee fleet ls` lists the runs"))
     })?;
-    let run = name.parse().map_err(|error: knee_fleet::name::NameError| {
+    let run: RunId = name.parse().map_err(|error: knee_fleet::name::NameError| {
         refused(Problem::new(error.to_string(), "`knee fleet ls` lists the runs"))
     })?;
     let link = link(nats(args)?, &args.keys);
@@ -181,12 +181,12 @@ fn take_over(args: &FleetArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         signer: Arc::new(signer_for(args)?),
         mixed: true,
     };
-    let (saved, job) = runtime()?.block_on(async {
+    let (saved, job, conducted) = runtime()?.block_on(async {
         let fleet = Fleet::connect(&link, choice.signer.clone()).await;
         let fleet = fleet.map_err(|error| problem_of(error.into()))?;
         let saved = fleet.saved(&run).await.map_err(problem_of)?;
-        let job = fleet.kept_job(&saved).await;
-        Ok::<_, Failed>((saved, job))
+        let (job, conducted) = tokio::join!(fleet.kept_job(&saved), fleet.is_conducted(&saved));
+        Ok::<_, Failed>((saved, job, conducted))
     })?;
     let about: About = serde_json::from_value(saved.about.clone()).map_err(|error| {
         refused(Problem::new(
@@ -194,33 +194,33 @@ fn take_over(args: &FleetArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
             "use the build of knee that began it",
         ))
     })?;
-    let record = store::open_record(None, Store::of_process().as_ref(), about.started, &about.name);
-    let record = match record.map_err(refused)? {
-        Ok(record) => Some(record),
-        Err(warning) => {
-            narrate(&format!("warning: {}", on_one_line(&warning)));
-            None
-        }
-    };
-    let place = Place { record, progress: Progress::Lines, unit: None, keeps_copies: true };
-    let mut taking = Some((saved, place));
     let job =
         job.and_then(|job| job.map(|bytes| Work::read(&bytes)).transpose().map_err(|problem| problem.what));
-    match job {
-        Ok(Some(Work::Script(job))) => match script(&job, &choice, &mut taking, narrate) {
-            Err((problem, _)) if taking.is_some() => not_taken(&problem.what, narrate),
-            ended => return ended,
-        },
-        Ok(_) => {}
-        Err(why) => not_taken(&why, narrate),
-    }
-    let Some((saved, place)) = taking else {
-        return Err(failed(Problem::new("the run was taken over already", "")));
+    let follows = match job {
+        Ok(Some(Work::Script(job))) => {
+            let taking = Taking { saved, about: &about, conducted };
+            return match script(&job, &choice, taking, narrate) {
+                Ok(TakenOver::Ended(exit)) => Ok(exit),
+                Ok(TakenOver::Merged(done)) => merged(*done, narrate),
+                Err(failed) => Err(failed),
+            };
+        }
+        Ok(_) => Follows::Merge,
+        Err(why) if conducted => return Err(stays(&run, refused(Problem::new(why, "")))),
+        Err(why) => {
+            not_taken(&why, narrate);
+            Follows::Left
+        }
     };
     let control = Control::new();
     let _signals =
         signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
-    let Done { run, path, .. } = resume(&choice, saved, None, place, &control, narrate)?;
+    let place = Place::of_another(&about, narrate)?;
+    merged(resume(&choice, saved, follows, place, &control, narrate)?, narrate)
+}
+
+/// Shows the record of a run of which nothing else is done here.
+fn merged(Done { run, path, .. }: Done, narrate: fn(&str)) -> Result<Exit, Failed> {
     let surroundings = Surroundings::read();
     let color = surroundings.stdout_terminal && !surroundings.no_color;
     print(&render(&run, Format::Text, color, None))?;
@@ -228,14 +228,6 @@ fn take_over(args: &FleetArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         narrate(&format!("record: {}", on_one_line(&path.display().to_string())));
     }
     Ok(exit_of(&run.ending, run.validity.validity))
-}
-
-/// The record is merged all the same.
-fn not_taken(why: &str, narrate: fn(&str)) {
-    let why = on_one_line(why);
-    narrate(&format!(
-        "warning: the script is not taken over: {why}; its thresholds are not judged, and its `teardown()` does not run"
-    ));
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter, Seek};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use knee_core::event::Event;
@@ -18,7 +18,7 @@ use knee_engine::control::{Control, Request};
 use knee_fleet::controller::{self, Engaged, Failure, Notice};
 use knee_fleet::growing::Copies;
 use knee_fleet::name::RunId;
-use knee_fleet::nats::controller::{Fleet, Load as FleetLoad, RunError, Saved, Watcher};
+use knee_fleet::nats::controller::{Fleet, Load as FleetLoad, Rest, RunError, Saved, Watcher};
 use knee_fleet::wire::{Said, StopLevel, Stopped};
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ use crate::live::{self, Live};
 use crate::problem::{Problem, on_one_line};
 use crate::settings::fleet::FleetChoice;
 use crate::settings::output::Progress;
-use crate::store::{self, NewRecord};
+use crate::store::{self, NewRecord, Store};
 
 /// Lines of scripts that are held back behind a screen; all of them are in the agents' logs.
 const HELD_MAX: usize = 1_000;
@@ -54,6 +54,33 @@ pub struct Place {
     pub unit: Option<knee_report::number::Unit>,
     /// Whether the copies of the agents' records stay although nothing was lost. Of trials, which are many, they do not.
     pub keeps_copies: bool,
+}
+
+impl Place {
+    /// That of a run that is taken over.
+    ///
+    /// # Errors
+    ///
+    /// If records cannot be saved here.
+    pub fn of_another(about: &About, narrate: fn(&str)) -> Result<Self, Failed> {
+        let store = Store::of_process();
+        let record = store::open_record(None, store.as_ref(), about.started, &about.name);
+        let record = record.map_err(refused)?.map_err(|warning| {
+            narrate(&format!("warning: {}", on_one_line(&warning)));
+        });
+        Ok(Self { record: record.ok(), progress: Progress::Lines, unit: None, keeps_copies: true })
+    }
+}
+
+/// What follows the load of a run that is taken over.
+pub enum Follows {
+    /// The merge, and nothing else.
+    Merge,
+    /// The end of a script, which is being loaded: this is who hears of its load. Without one, another controller can end
+    /// the script.
+    Script(Receiver<Listener>),
+    /// The end of a script, which another controller can do.
+    Left,
 }
 
 /// A run, and where its record is.
@@ -140,7 +167,7 @@ pub fn take(
     };
     let value = serde_json::to_value(about).map_err(|error| unable(&error))?;
     let Load { job, keeps_job, listener, .. } = load;
-    let source = Source { job, listener };
+    let source = Source { job, listener, follows: Follows::Merge };
     conduct(choice, (&run, false), (place, source), control, narrate, async |fleet, folder, watcher| {
         let load = FleetLoad { request, about: value, keeps_job };
         fleet.run(load, folder, watcher).await
@@ -151,11 +178,11 @@ pub fn take(
 ///
 /// # Errors
 ///
-/// If there is no such run, or something fails on this machine.
+/// If there is no such run, another controller has it by now, or something fails on this machine.
 pub fn resume(
     choice: &FleetChoice,
     saved: Saved,
-    listener: Option<Listener>,
+    follows: Follows,
     place: Place,
     control: &Control,
     narrate: fn(&str),
@@ -168,7 +195,7 @@ pub fn resume(
         mixed: choice.mixed,
         lasts: saved.lasts,
     };
-    let source = Source { job: Box::new(|| None), listener };
+    let source = Source { job: Box::new(|| None), listener: None, follows };
     conduct(choice, (&run, true), (place, source), control, narrate, async |fleet, folder, watcher| {
         fleet.resume(saved, request, folder, watcher).await
     })
@@ -186,11 +213,13 @@ fn conduct(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| unable(&error))?;
     let mut showing = Showing {
+        run: run.clone(),
         place,
         control: control.clone(),
         narrate,
         job: source.job,
         listener: source.listener,
+        follows: source.follows,
         said: Vec::new(),
         warnings: Vec::new(),
         merging: None,
@@ -213,20 +242,17 @@ fn conduct(
     });
     let (fleet, copies) = match ended {
         Ok(ended) => ended,
-        Err(error) => {
-            showing.abandon();
-            if matches!(error, RunError::Failure(_)) && !under_way {
-                // It has at most empty copies.
-                let _ = std::fs::remove_dir_all(&folder);
-            }
-            let another = matches!(&error, RunError::Failure(Failure::Superseded));
-            let load = if another { LoadOf::Another } else { LoadOf::Nobody };
-            return Err(NoRun { failed: problem_of(error), load });
-        }
+        Err(error) => return Err(no_run(error, showing, &folder)),
     };
     let (lost, keeps) = (showing.lost, showing.place.keeps_copies);
+    let left = matches!(showing.follows, Follows::Left);
     let done = showing.finish(&copies).map_err(|failed| NoRun { failed, load: LoadOf::Own })?;
-    if lost {
+    if left {
+        narrate(&format!(
+            "note: NATS keeps the run {run} and its script for 7 days: `knee fleet resume {run}` judges its thresholds and \
+             runs its `teardown()`, where the script can be taken over"
+        ));
+    } else if lost {
         narrate(&format!(
             "note: NATS keeps what arrived of the run {run} for 7 days; copies: {}",
             on_one_line(&folder.display().to_string())
@@ -239,6 +265,22 @@ fn conduct(
         }
     }
     Ok(done)
+}
+
+/// There is no run here: removes what was begun of it.
+fn no_run(error: RunError, showing: Showing<'_>, folder: &Path) -> NoRun {
+    let (begun, under_way) = (showing.copies.is_some(), showing.under_way);
+    showing.abandon();
+    if !begun || matches!(error, RunError::Failure(_)) && !under_way {
+        // It has at most empty copies.
+        let _ = std::fs::remove_dir_all(folder);
+    }
+    let load = match &error {
+        RunError::Failure(Failure::Superseded) => LoadOf::Another,
+        RunError::Broken(_) => LoadOf::Own,
+        _ => LoadOf::Nobody,
+    };
+    NoRun { failed: problem_of(error), load }
 }
 
 /// Where the copies of the agents' records go: a new folder. `under_way`: there can be one of another controller.
@@ -268,6 +310,9 @@ pub fn problem_of(error: RunError) -> Failed {
     let what = error.to_string();
     match error {
         RunError::Link(_) => refused(Problem::new(what, "check the address, the network and how to log in")),
+        RunError::Broken(_) => {
+            failed(Problem::new(what, "the load was ended; `knee fleet fetch` copies its records"))
+        }
         RunError::NoRun(_) => refused(Problem::new(what, "`knee fleet ls` lists those that can be")),
         RunError::Failure(failure) => {
             let hint = match failure {
@@ -299,17 +344,21 @@ pub fn problem_of(error: RunError) -> Failed {
 struct Source<'l> {
     job: Box<dyn FnMut() -> Option<Result<Vec<u8>, String>> + 'l>,
     listener: Option<Listener>,
+    follows: Follows,
 }
 
 type Merging = JoinHandle<Result<Run, String>>;
 
 /// Shows a run and merges it while it is made.
 struct Showing<'l> {
+    run: RunId,
     place: Place,
     control: Control,
     narrate: fn(&str),
     job: Box<dyn FnMut() -> Option<Result<Vec<u8>, String>> + 'l>,
     listener: Option<Listener>,
+    /// What follows the load; who waits for a listener does not merge yet.
+    follows: Follows,
     said: Vec<Said>,
     warnings: Vec<String>,
     merging: Option<(Merging, Live)>,
@@ -486,7 +535,7 @@ impl Showing<'_> {
 impl Watcher for Showing<'_> {
     fn engaged(&mut self, _agents: &[Engaged], copies: &Copies) {
         self.copies = Some(copies.clone());
-        if self.under_way {
+        if self.under_way && !matches!(self.follows, Follows::Script(_)) {
             self.begin();
         }
     }
@@ -499,7 +548,8 @@ impl Watcher for Showing<'_> {
         match notice {
             Notice::Claimed(agents) => {
                 let names: Vec<&str> = agents.iter().map(knee_fleet::name::AgentId::as_str).collect();
-                (self.narrate)(&format!("fleet: {} agents: {}", names.len(), names.join(", ")));
+                let (count, names) = (names.len(), names.join(", "));
+                (self.narrate)(&format!("fleet: {count} agents: {names}; run {}", self.run));
             }
             Notice::Starting { after, bound } => {
                 let words = format!("starts in {after}, clocks known to within {bound}");
@@ -538,5 +588,18 @@ impl Watcher for Showing<'_> {
             Request::Stop => StopLevel::Stop,
             Request::Abort => StopLevel::Abort,
         }
+    }
+
+    fn rest(&mut self) -> Rest {
+        let Follows::Script(listener) = &self.follows else {
+            return if matches!(self.follows, Follows::Left) { Rest::Left } else { Rest::Own };
+        };
+        match listener.try_recv() {
+            Ok(listener) => (self.follows, self.listener) = (Follows::Merge, Some(listener)),
+            Err(TryRecvError::Empty) => return Rest::Unknown,
+            Err(TryRecvError::Disconnected) => self.follows = Follows::Left,
+        }
+        self.begin();
+        self.rest()
     }
 }

@@ -14,6 +14,7 @@ use world::{Fleet, Nats, codes, json, planned};
 
 mod scripts;
 mod series;
+mod takeovers;
 mod world;
 
 #[test]
@@ -83,6 +84,40 @@ fn a_nats_server_that_is_killed_and_comes_back_costs_nothing() {
     assert_eq!(fleet.server.count(), 540);
     assert!(run["parts"].as_array().unwrap().iter().all(|part| part["ending"] == "completed"), "{run:#}");
     fleet.check_copies(2);
+}
+
+#[test]
+#[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
+fn a_nats_server_that_comes_back_with_an_empty_disk_gets_the_records_again() {
+    let mut fleet = Fleet::start(2);
+    let mut load = fleet.load("-q 60 -z 9s", 2);
+    load.wait_for("fleet: starts in");
+    fleet.server.wait_for(180);
+    fleet.nats.lose_disk();
+    let finished = load.finish();
+    let run = json(&finished);
+    assert_eq!(planned(&run), (540, 0), "{run:#}\n{}", finished.stderr);
+    assert_eq!(fleet.server.count(), 540);
+    fleet.check_copies(2);
+}
+
+#[test]
+#[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
+fn an_agent_that_dies_before_the_start_is_named_and_nothing_is_sent() {
+    let fleet = Fleet::start(2);
+    let source = "import http from 'k6/http'; import { sleep } from 'k6';
+        export const options = { vus: 4, duration: '30s' };
+        export function setup() { sleep(1.5); }
+        export default function () { http.get(__ENV.TARGET + '/k'); }
+        export function teardown() { http.get(__ENV.TARGET + '/teardown'); }";
+    let mut load = fleet.script(source, 2, "").start();
+    load.wait_for("fleet: 2 agents");
+    fleet.agents[1].send(Signal::KILL);
+    let finished = load.finish();
+    assert_eq!(finished.code, Some(104), "{finished:?}");
+    assert!(finished.stderr.contains("load-02"), "{finished:?}");
+    assert_eq!((fleet.seen("/k").len(), fleet.seen("/teardown").len()), (0, 1), "what setup() made goes");
+    assert_eq!(fleet.knee_fleet("ls").stdout.matches("free").count(), 1, "the other one is free again");
 }
 
 #[test]
@@ -199,26 +234,33 @@ fn agents_that_are_not_there_or_busy_are_named() {
     first.finish();
 }
 
-/// The subjects in a column of the table of permissions in the guide, as a list of NATS's configuration.
-fn permissions(column: usize) -> String {
+/// The subjects in a column of a table of permissions in the guide, as a list of NATS's configuration.
+fn permissions(header: &str, column: usize) -> String {
     let guide = include_str!("../../../../docs/guide/fleet.md");
-    let rows = guide.lines().skip_while(|line| *line != "| publish | subscribe |").skip(2);
+    let rows = guide.lines().skip_while(|line| *line != header).skip(2);
     let cells =
         rows.take_while(|line| line.starts_with('|')).map(|line| line.split('|').nth(column).unwrap());
     let subjects = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
     let quoted: Vec<String> =
         subjects.map(|subject| format!("\"{}\"", subject.replace("ID", "load-01"))).collect();
-    assert!(quoted.len() > 2, "the guide has no permissions");
+    assert!(quoted.len() > 2, "the guide has no permissions: {header}");
     quoted.join(", ")
 }
 
 #[test]
 #[cfg_attr(not(feature = "nats-tests"), ignore = "needs nats-server: --features nats-tests")]
-fn an_agent_needs_no_more_permissions_than_the_guide_says() {
-    let (publish, subscribe) = (permissions(1), permissions(2));
+fn agents_and_controllers_need_no_more_permissions_than_the_guide_says() {
+    let permissions = |header| {
+        let (publish, subscribe) = (permissions(header, 1), permissions(header, 2));
+        format!(
+            "{{ publish: {{ allow: [{publish}] }}, subscribe: {{ allow: [{subscribe}] }}, allow_responses: true }}"
+        )
+    };
+    let agent = permissions("| publish | subscribe |");
+    let boss = permissions("| a controller publishes | a controller subscribes |");
     let config = format!(
-        "authorization {{ users = [ {{ user: boss, password: \"p@ss\" }}, {{ user: agent, password: a, permissions: {{ \
-         publish: {{ allow: [{publish}] }}, subscribe: {{ allow: [{subscribe}] }}, allow_responses: true }} }} ] }}"
+        "authorization {{ users = [ {{ user: boss, password: \"p@ss\", permissions: {boss} }}, \
+         {{ user: agent, password: a, permissions: {agent} }} ] }}"
     );
     let (home, nats, server) = (Home::new(), Nats::with(&config), Server::start());
     let signer = home.knee("fleet key").run().stdout;
@@ -238,6 +280,20 @@ fn an_agent_needs_no_more_permissions_than_the_guide_says() {
         format!("-q 50 -z 2s --no-tui --output-format json --agents 1 --nats nats://boss:p%40ss@{place}");
     let run = json(&home.knee(&load).arg(server.url("/")).run());
     assert_eq!((planned(&run), server.count()), ((100, 0), 100));
+    // And to take a run over.
+    let url = format!("nats://boss:p%40ss@{place}");
+    let load = format!("-q 50 -z 6s --no-tui --output-format json --agents 1 --nats {url}");
+    let mut load = home.knee(&load).arg(server.url("/")).start();
+    load.wait_for("fleet: starts in");
+    server.wait_for(150);
+    load.send(Signal::KILL);
+    let list = home.knee(&format!("fleet ls --nats {url}")).run();
+    let run = list.stdout.lines().find_map(|line| line.strip_prefix("run ")?.split(':').next());
+    let taken = home.knee(&format!("fleet resume {} --nats {url}", run.unwrap())).run();
+    assert!(taken.stdout.contains("load-01"), "{taken:?}");
+    assert_eq!(planned(&home.report("last")), (300, 0), "{taken:?}");
+    let list = home.knee(&format!("fleet ls --nats {url}")).run();
+    assert!(!list.stdout.contains("run "), "nothing is left in NATS: {list:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The defects of the stock levels, the total of prices, and quotes.
+//! The defects of the stock levels, the total of prices, quotes and points.
 
 use crate::fixture::Service;
 use crate::stores::Stores;
@@ -38,5 +38,21 @@ async fn quotes_wait_on_connections_of_their_own_and_on_the_shared_one_with_the_
         // The question itself is one connection, and the worker has one.
         let opened = stores.redis_figure("total_connections_received").await - before - 2;
         assert_eq!(opened == 0, is_shared, "{defect}: {opened}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
+async fn points_are_added_by_one_command_and_by_transactions_with_the_defect() {
+    let stores = Stores::seeded().await;
+    for (defect, is_transaction) in [("none", false), ("watch-retries", true)] {
+        let service = Service::with(&stores, defect).await;
+        stores.redis.command::<()>(&["CONFIG", "RESETSTAT"]).await;
+        service.post_many("/points", 40).await;
+        assert_eq!(stores.redis.command::<u64>(&["GET", "points"]).await, 40, "{defect}");
+        let calls = stores.redis_calls("exec").await;
+        // A transaction that another one was in the way of is tried again.
+        assert_eq!(calls >= 40, is_transaction, "{defect}: {calls}");
+        assert_eq!(stores.redis_calls("incr").await, if is_transaction { 0 } else { 40 });
     }
 }

@@ -5,9 +5,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a helper of a test fails the test")]
 
+mod baskets;
 mod fixture;
+mod gate;
 mod jobs;
 mod levels;
+mod members;
 mod menus;
 mod news;
 mod notes;

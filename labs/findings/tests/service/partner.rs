@@ -32,18 +32,23 @@ async fn partners_are_asked_at_the_same_time_and_one_after_another_with_the_defe
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn two_threads_answer_two_requests_for_rates_at_a_time_only_with_the_defect() {
+async fn two_requests_for_rates_or_tariffs_are_answered_at_a_time_only_with_the_defects() {
     let stores = Stores::seeded().await;
-    for (defect, is_blocked) in [("none", false), ("blocked-thread", true)] {
+    for (defect, path, is_blocked) in [
+        ("none", "/rates", false),
+        ("blocked-thread", "/rates", true),
+        ("none", "/tariffs", false),
+        ("two-per-host", "/tariffs", true),
+    ] {
         let service = Service::with(&stores, defect).await;
         let mut shortest = Duration::MAX;
         for _ in 0..5 {
             let start = Instant::now();
-            let rates = futures_util::future::join_all((0..16).map(|_| service.get("/rates"))).await;
+            let rates = futures_util::future::join_all((0..16).map(|_| service.get(path))).await;
             assert!(rates.iter().all(|rate| rate.status == 200), "{rates:?}");
             shortest = shortest.min(start.elapsed());
         }
-        // 16 times 20 ms on two threads.
+        // 16 times 20 ms on two threads or connections.
         assert_eq!(shortest >= Duration::from_millis(160), is_blocked, "{defect}: {shortest:?}");
     }
 }
@@ -75,4 +80,25 @@ async fn slow_requests(service: &Service<'_>) -> usize {
         slow += usize::from(start.elapsed() >= Duration::from_millis(100));
     }
     slow
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
+async fn a_dead_replica_is_asked_again_only_with_the_defect() {
+    let stores = Stores::seeded().await;
+    for (defect, is_asked) in [("none", false), ("dead-replica", true)] {
+        let service = Service::with(&stores, defect).await;
+        // A busy machine makes requests slow too, now and then; the defect does it every fourth time.
+        let mut slow = usize::MAX;
+        for _ in 0..4 {
+            let mut times = Vec::new();
+            for _ in 0..12 {
+                let start = Instant::now();
+                assert_eq!(service.get("/ratings").await.json()["stars"], 4);
+                times.push(start.elapsed());
+            }
+            slow = slow.min(times.iter().filter(|time| **time >= Duration::from_millis(120)).count());
+        }
+        assert_eq!(slow >= 3, is_asked, "{defect}: {slow} slow requests");
+    }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::body::{arguments, cookies, echo, headers};
 use super::request::Request;
-use super::{auth, encode, events, page};
+use super::{auth, encode, events, ntlm, page};
 
 /// Longest pause, so that no case can make a thread wait for long.
 const PAUSE_MAX: Duration = Duration::from_secs(20);
@@ -218,6 +218,7 @@ fn plain(request: &Request, steps: &[&str]) -> Option<Answer> {
             .iter()
             .fold(Answer::json(&arguments(request)), |answer, (name, value)| answer.with(name, value)),
         ["etag", etag] => etag_of(request, &format!("\"{etag}\"")),
+        ["ntlm-auth", offer, domain, user, word] => ntlm::answer(request, offer, [domain, user, word]),
         ["basic-auth" | "hidden-basic-auth" | "bearer" | "digest-auth", ..] => auth::answer(request, steps),
         _ => return None,
     })

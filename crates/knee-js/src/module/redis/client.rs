@@ -16,9 +16,10 @@ use crate::state::State;
 use knee_k6::errand::{Errand, Work};
 use knee_k6::http::request::Origins;
 use knee_k6::inbox::Happening;
-use knee_k6::redis::client::{RedisClient, Traffic};
+use knee_k6::redis::client::RedisClient;
 use knee_k6::redis::command::{self, Argument, FUNCTIONS, written};
 use knee_k6::redis::options::Options;
+use knee_k6::redis::traffic::Traffic;
 
 /// What a command takes until it is over: a task, and its share of a connection.
 const COMMAND_BYTES: usize = 8 << 10;

@@ -41,6 +41,7 @@ pub fn request<'js>(
         jar: Some(state.jar.borrow().clone()),
         cookies: Vec::new(),
         credentials: None,
+        is_ntlm: false,
         tags: Vec::new(),
         expected: state.expected.borrow().clone(),
         throw: false,

@@ -1,6 +1,8 @@
 // `Blob` of k6/websockets: bytes that do not change. `bytesOf` returns them, or undefined for anything else.
 (native) => {
   const { defineProperty } = Object;
+  // Bytes that a stream yields at a time.
+  const PART = 1024;
   const join = (parts) => {
     const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.byteLength, 0));
     let place = 0;
@@ -9,6 +11,19 @@
       place += part.byteLength;
     }
     return whole.buffer;
+  };
+  // As in k6, a stream of texts, of which the last one is empty.
+  const streamOf = (whole) => {
+    const { ReadableStream } = native.streams();
+    let place = 0;
+    return new ReadableStream({
+      pull(controller) {
+        const part = whole.slice(place, place + PART);
+        place += part.byteLength;
+        controller.enqueue(native.text(part));
+        if (part.byteLength === 0) controller.close();
+      },
+    });
   };
   let bytesOf;
 
@@ -42,9 +57,7 @@
       method('bytes', () => Promise.resolve(new Uint8Array(whole.slice(0))));
       method('slice', (from = 0, to = whole.byteLength, kind = '') => new Blob([whole.slice(from, to)], { type: kind }));
       method('text', () => Promise.resolve(native.text(whole)));
-      method('stream', () => {
-        throw new TypeError('Blob.stream() is not supported yet: use arrayBuffer(), bytes() or text()');
-      });
+      method('stream', () => streamOf(whole));
     }
 
     toString() { return '[object Blob]'; }

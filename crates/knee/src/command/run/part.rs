@@ -88,7 +88,7 @@ pub fn make(job: &ScriptJob, own: Own, control: &Control) -> Result<(Option<Stri
     let held_up = ceiling.held_up() && run.ending == Ending::Completed;
     let held_up = held_up.then(|| {
         let rate = own.rate_max;
-        format!("requests of the script waited for the agent's `max_rate` of {rate} per second")
+        format!("what the script sends waited for the agent's `max_rate` of {rate} per second")
     });
     let warning = record.problem("").map(|problem| problem.what).or(held_up);
     let said = Said {

@@ -12,14 +12,14 @@ use crate::program::{Finished, Knee, number};
 
 impl Fleet {
     /// A run of `s.js` by `agents` of the fleet, with the address of its server in the environment.
-    fn script(&self, source: &str, agents: usize, line: &str) -> Knee {
+    pub fn script(&self, source: &str, agents: usize, line: &str) -> Knee {
         self.home.file("s.js", source);
         let fleet = format!("run s.js --no-tui --nats {} --agents {agents} {line}", self.nats.url());
         self.home.knee(&fleet).env("TARGET", self.server.url(""))
     }
 
     /// The requests that the server saw on paths that begin with `prefix`, without it.
-    fn seen(&self, prefix: &str) -> Vec<String> {
+    pub fn seen(&self, prefix: &str) -> Vec<String> {
         let seen = self.server.seen();
         seen.iter().filter_map(|one| one.path.strip_prefix(prefix)).map(str::to_owned).collect()
     }
@@ -259,13 +259,21 @@ fn a_script_that_another_key_began_is_merged_but_not_run_here() {
     load.wait_for("fleet: starts in");
     fleet.server.wait_for(20);
     load.send(Signal::KILL);
-    let finished = fleet.knee_fleet(&format!("resume {}", fleet.run_to_take_over()));
+    let run = fleet.run_to_take_over();
+    let finished = fleet.knee_fleet(&format!("resume {run}"));
     assert!(finished.stdout.contains("load-01"), "{finished:?}");
     assert!(
         finished.stderr.contains("the script is not taken over: it was begun with another key"),
         "{finished:?}"
     );
+    assert!(finished.stderr.contains(&format!("NATS keeps the run {run} and its script")), "{finished:?}");
     assert_eq!(fleet.seen("/teardown").len(), 0);
+    // So that the owner of the key can end the test.
+    let again = fleet.knee_fleet(&format!("resume {run} --fleet-key other.nk"));
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert!(again.stdout.contains("http_reqs"), "{again:?}");
+    assert_eq!(fleet.seen("/teardown").len(), 1);
+    assert!(!fleet.knee_fleet("ls").stdout.contains("run "), "nothing is left in NATS");
 }
 
 #[test]
@@ -294,7 +302,7 @@ fn what_a_script_writes_is_shown_where_the_load_was_asked_for_and_not_without_en
 }
 
 /// A script that sends for eight seconds, and asks for a path when its test is torn down.
-fn torn_down(more: &str) -> String {
+pub fn torn_down(more: &str) -> String {
     format!(
         "{IMPORTS}{more}
         export const options = {{ scenarios: {{
@@ -314,7 +322,8 @@ fn of_a_controller_that_hung_and_the_one_that_took_over_only_one_tears_the_test_
     load.send(Signal::STOP);
     let run = fleet.run_to_take_over();
     let second = fleet.home.knee(&format!("fleet resume {run} --nats {}", fleet.nats.url())).start();
-    fleet.server.wait_for(120);
+    // A second and a half without a sign of life, and some more.
+    fleet.server.wait_for(180);
     load.send(Signal::CONT);
     let (first, second) = (load.finish(), second.finish());
     assert_eq!(fleet.seen("/teardown").len(), 1, "{first:?}\n{second:?}");

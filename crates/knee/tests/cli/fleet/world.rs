@@ -62,6 +62,15 @@ impl Nats {
         self.wait();
     }
 
+    /// Kills it, and starts it again with an empty disk.
+    pub fn lose_disk(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        fs::remove_dir_all(self.folder.path().join("jetstream")).unwrap();
+        self.child = Self::spawn(self.port, &self.folder);
+        self.wait();
+    }
+
     pub fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
     }
