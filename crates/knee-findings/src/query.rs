@@ -44,6 +44,12 @@ impl Query<'_> {
         self.blocks / self.rows.max(1.0)
     }
 
+    /// Whether it names this table.
+    pub(crate) fn names(&self, server: &Watched<'_>, table: &Table<'_>) -> bool {
+        let mut tables = self.statement.tables.iter().filter_map(|named| self::table(server, named));
+        tables.any(|named| named.name == table.name)
+    }
+
     /// The statement as the subject of a finding.
     pub(crate) fn subject(&self, server: &Watched<'_>) -> Subject {
         Subject::of(SubjectKind::Statement, self.text, Some(&server.source.name))

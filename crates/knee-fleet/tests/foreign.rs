@@ -53,7 +53,7 @@ fn pieces_of_other_agents_and_processes_and_far_behind_the_end_are_not_appended(
     );
     assert_eq!(piece(&mut controller, &agent, &incarnation, u64::MAX - 2), None);
     assert!(piece(&mut controller, &agent, &incarnation, 0).is_some());
-    assert_eq!(piece(&mut controller, &agent, &incarnation, 0), None, "the same once more");
+    assert_eq!(piece(&mut controller, &agent, &incarnation, 0), None, "the same again");
 }
 
 #[test]
@@ -73,5 +73,5 @@ fn events_of_other_processes_end_no_load() {
     };
     assert!(!stops(controller.handle(NOW, ended(&Incarnation::random()))));
     assert!(stops(controller.handle(NOW, ended(&incarnation))));
-    assert!(!stops(controller.handle(NOW, ended(&incarnation))), "the same event once more");
+    assert!(!stops(controller.handle(NOW, ended(&incarnation))), "the same event again");
 }

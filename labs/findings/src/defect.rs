@@ -148,7 +148,7 @@ pub enum Defect {
     SharedLimit,
     /// Gate: the password is hashed for each request
     HashPerRequest,
-    /// Gate: each reload adds the redirects once more
+    /// Gate: each reload adds the redirects again
     GrowingRoutes,
 }
 

@@ -129,8 +129,9 @@ fn how(page: &mut String, saved: &Saved) {
     put!(
         page,
         "Each row is one look of `knee find` at a fresh shop with its own PostgreSQL and Redis, and with all observers. knee\n\
-         sees HTTP and what it observes. The codes to compare with were fixed before the first trial ([expected.toml](expected.toml)),\n\
-         by an author who knew the reference of the rules but not their code. A hint never counts as found, and always counts\n\
+         sees HTTP and what it observes. The codes to compare with were fixed before the first trial of each list\n\
+         ([expected.toml](expected.toml)), by an author who did not know the code of the rules. Codes of four rules that were\n\
+         written afterwards were added. A hint never counts as found, and always counts\n\
          against precision. Interval: Wilson. One look per row, so a row near a limit can change with the next look.\n\n\
          **The rules have learned from the first two lists, and have not seen the third.** Rules that had not seen the first\n\
          list found [19 of 39](FIRST-TRIAL.md); rules that had not seen the second found [6 of 16](SECOND-TRIAL.md). After each\n\

@@ -49,10 +49,7 @@ fn triggered(
     table: &Table<'_>,
     updated: f64,
 ) -> Option<Draft> {
-    let names = |query: &&Query<'_>| {
-        let mut tables = query.statement.tables.iter();
-        tables.any(|named| query::table(server, named).is_some_and(|named| named.name == table.name))
-    };
+    let names = |query: &&Query<'_>| query.names(server, table);
     let changes = |query: &&Query<'_>| {
         matches!(query.statement.verb.as_str(), "insert" | "update" | "delete" | "merge")
     };

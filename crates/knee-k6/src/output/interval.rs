@@ -33,7 +33,7 @@ const ENDED: [Outcome; 4] = [Outcome::Ok, Outcome::HttpError, Outcome::Transport
 /// What is said of all samples of a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
-    /// Tags besides those of the requests.
+    /// Tags that are added to those of the requests.
     pub tags: Vec<(String, String)>,
     /// What URLs begin with and tags leave out: the address of a service that gets another one with each start.
     pub base: Option<String>,

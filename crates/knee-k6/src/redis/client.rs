@@ -305,8 +305,8 @@ impl Slots {
     }
 }
 
-/// The server of a slot that a command goes to, of `servers` whose first one takes changes. `readers` are those that can
-/// answer it besides.
+/// The server of a slot that a command goes to, of `servers` whose first one takes changes. `readers` says which others can
+/// answer it.
 fn choose(servers: &[Rc<Server>], readers: Option<Readers>, now: Nanos) -> Option<Rc<Server>> {
     let (first, replicas) = servers.split_first()?;
     let among = |servers: &[Rc<Server>]| {

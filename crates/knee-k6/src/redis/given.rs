@@ -98,7 +98,7 @@ pub struct Certificates {
 pub struct Given {
     /// Where the server is.
     pub address: Address,
-    /// What there is besides this server.
+    /// Whether this server is one of a cluster, or a sentinel.
     pub layout: Layout,
     /// A Unix socket in place of both.
     pub socket: Option<String>,

@@ -156,7 +156,7 @@ fn usual(Address { host, port }: Address) -> Address {
     }
 }
 
-/// What there is besides the server at `address`.
+/// The cluster or the sentinels that the options describe; neither for the one server at `address`.
 fn parts(layout: Layout, address: &Address, greeting: &Greeting) -> (Option<Cluster>, Option<Sentinels>) {
     match layout {
         Layout::Cluster { nodes, redirects, is_reader, fastest, randomly } if nodes.len() > 1 => {

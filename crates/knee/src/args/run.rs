@@ -18,7 +18,7 @@ use super::{Format, HelpFlag};
 #[derive(Args, Clone, Debug, Default)]
 #[command(max_term_width = 80, disable_help_flag = true, args_override_self = true)]
 pub struct RunArgs {
-    /// The script: a file, an https:// URL, or `-` for standard input
+    /// The script: a file, an https:// URL, an archive, or `-` for standard input
     #[arg(value_name = "SCRIPT")]
     pub script: String,
     /// How much, and when.

@@ -162,11 +162,8 @@ fn unplanned(
     let mut by_index =
         nodes.iter().filter(|node| node.kind.contains("Index") || node.kind == "Bitmap Heap Scan");
     let table = by_index.find_map(|node| query::table(server, node.table.as_deref()?))?;
-    let names = |other: &Query<'_>| {
-        let mut tables = other.statement.tables.iter();
-        tables.any(|named| query::table(server, named).is_some_and(|named| named.name == table.name))
-    };
-    if queries.iter().any(|other| other.id != query.id && names(other) && other.blocks >= BLOCKS) {
+    let is_other = |other: &Query<'_>| other.id != query.id && other.blocks >= BLOCKS;
+    if queries.iter().any(|other| is_other(other) && other.names(server, &table)) {
         return None;
     }
     let statement = format!(
@@ -206,10 +203,11 @@ mod tests {
     const BY_ID: &str = "SELECT name FROM products WHERE id = $1";
 
     #[test]
-    fn a_parameter_of_another_type_keeps_the_index_out_and_is_named() {
+    fn a_conversion_in_the_text_keeps_the_index_out_and_is_named() {
+        let text = "SELECT name FROM products WHERE id = $1::numeric";
         let plan = r#"[{"Plan": {"Node Type": "Seq Scan", "Relation Name": "products", "Plan Rows": 250,
             "Filter": "((id)::numeric = $1)"}}]"#;
-        let finding = scanned(BY_ID, plan).found("missing_index").unwrap();
+        let finding = scanned(text, plan).found("missing_index").unwrap();
         assert_eq!(finding.confidence, Confidence::Strong);
         assert!(finding.statement.ends_with("it compares (id)::numeric, and the index contains id"));
     }

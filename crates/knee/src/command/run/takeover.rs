@@ -68,15 +68,15 @@ pub fn take_over(
         let place = Place::of_another(about, narrate)?;
         resume(choice, saved, follows, place, &control, narrate)
     };
-    let (tell, told) = channel();
+    let (sender, listeners) = channel();
     if conducted {
         let mut loaded = false;
         let ended = with_script(job, &count, narrate, |script| {
             loaded = true;
             script.end_of_fleet(job, &control, narrate, |listener| {
                 // The receiver is in use from here on.
-                let _ = tell.send(listener);
-                follow(Follows::Script(told))
+                let _ = sender.send(listener);
+                follow(Follows::Script(listeners))
             })
         });
         return match ended {
@@ -85,11 +85,11 @@ pub fn take_over(
         };
     }
     thread::scope(|scope| {
-        let mut following = Some(scope.spawn(move || follow(Follows::Script(told))));
+        let mut following = Some(scope.spawn(move || follow(Follows::Script(listeners))));
         let ended = with_script(job, &count, narrate, |script| {
             script.end_of_fleet(job, &control, narrate, |listener| {
                 // Who does not listen any more has failed, and says why.
-                let _ = tell.send(listener);
+                let _ = sender.send(listener);
                 following.take().map_or_else(|| Err(broken().into()), joined)
             })
         });
@@ -99,7 +99,7 @@ pub fn take_over(
                     not_taken(&problem.what, narrate);
                 }
                 // Without a listener, the run is left to another controller.
-                drop(tell);
+                drop(sender);
                 Ok(TakenOver::Merged(Box::new(joined(following)?)))
             }
             (ended, _) => ended.map(TakenOver::Ended),
