@@ -9,6 +9,7 @@ use knee_core::validity::Validity;
 use crate::bound;
 use crate::evidence::Evidence;
 use crate::finding::{Finding, Gain, NotRun, Report};
+use crate::parts::breakdown;
 use crate::rules::RULES;
 
 /// Applies every rule. A run that is invalid describes the load generator, so no rule runs on it.
@@ -18,7 +19,8 @@ pub fn examine(evidence: &Evidence<'_>) -> Report {
         let could_not_run = RULES.iter().map(|rule| NotRun { code: rule.code, lacks: lacks() }).collect();
         return Report { could_not_run, ..Report::default() };
     }
-    let mut report = Report { bounds: bound::bounds(evidence), ..Report::default() };
+    let (bounds, breakdown) = (bound::bounds(evidence), breakdown(evidence));
+    let mut report = Report { bounds, breakdown, ..Report::default() };
     for rule in RULES {
         match (rule.check)(evidence) {
             Ok(drafts) => {

@@ -5,6 +5,7 @@
 use serde::Serialize;
 
 use crate::bound::Bound;
+use crate::breakdown::Breakdown;
 
 pub use crate::remedy::Remedy;
 
@@ -19,6 +20,8 @@ pub struct Report {
     pub could_not_run: Vec<NotRun>,
     /// What each resource allows, the tightest first. Empty if no resource was observed.
     pub bounds: Vec<Bound>,
+    /// Where the mean response time goes. `None` if no work of the service was observed, or if the run is invalid.
+    pub breakdown: Option<Breakdown>,
 }
 
 /// A rule that could not run.

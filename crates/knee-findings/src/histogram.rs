@@ -41,6 +41,40 @@ pub(crate) struct Modes {
     pub slow_share: f64,
     /// Density in the valley as a share of that in the lower mode.
     pub valley: f64,
+    /// Between which times the values lie that are above the valley: a quarter is faster, a quarter slower. In seconds.
+    pub slow_quartiles: (f64, f64),
+    /// Values in the lower mode, as far as their smoothing counts them.
+    lower: f64,
+}
+
+/// Neighbours with the weights 1, 2, 1 have the variance of so many times the values of one band (16 / 6).
+const SMOOTHED: f64 = 16.0 / 6.0;
+
+/// The chance that makes a valley of this depth where there is none: it is looked for in some dozens of places.
+const BY_CHANCE: f64 = 1e-4;
+
+impl Modes {
+    /// Whether so few values in the valley come by chance in 1 of 10,000 times at most, if its density were `limit` times
+    /// that of the lower mode. This asks for as many values as the depth of the valley needs, and no fixed number.
+    pub(crate) fn is_certain(&self, limit: f64) -> bool {
+        let lower = (SMOOTHED * self.lower).floor();
+        let valley = (SMOOTHED * self.lower * self.valley).ceil();
+        self.valley <= limit && at_most_by_chance(valley, lower + valley, limit / (1.0 + limit)) <= BY_CHANCE
+    }
+}
+
+/// The chance of `most` or fewer of `all` values, each of which is counted with this probability (binomial).
+fn at_most_by_chance(most: f64, all: f64, probability: f64) -> f64 {
+    // A sum of logarithms, because the first terms of many values are too small for a number.
+    let mut term = all * (1.0 - probability).ln();
+    let mut sum = term.exp();
+    let mut count = 0.0;
+    while count < most.min(all) {
+        term += ((all - count) / (count + 1.0)).ln() + (probability / (1.0 - probability)).ln();
+        count += 1.0;
+        sum += term.exp();
+    }
+    sum
 }
 
 /// The two modes with the deepest valley between them, each side of which has at least `least` of the values; `None` if
@@ -62,10 +96,18 @@ pub(crate) fn two_modes(histogram: &Histogram, least: f64) -> Option<Modes> {
         }
         let valley = bands[place].1 / lower;
         if best.is_none_or(|known| valley < known.valley) {
-            best = Some(Modes { fast: time(fast.0), slow: time(slow.0), slow_share: above / total, valley });
+            let (fast, slow, slow_share) = (time(fast.0), time(slow.0), above / total);
+            let slow_quartiles = quartiles(histogram, slow_share);
+            best = Some(Modes { fast, slow, slow_share, valley, slow_quartiles, lower });
         }
     }
     best
+}
+
+/// The quartiles of the slowest values, of which there is this share.
+fn quartiles(histogram: &Histogram, share: f64) -> (f64, f64) {
+    let at = |part: f64| histogram.quantile(1.0 - share * (1.0 - part)).map_or(0.0, Nanos::as_secs_f64);
+    (at(0.25), at(0.75))
 }
 
 /// Counts by band, without gaps between the first and the last.
@@ -128,6 +170,34 @@ mod tests {
         let modes = two_modes(&histogram, 0.05).unwrap();
         assert!(modes.valley < 0.01 && (modes.slow_share - 0.2).abs() < 0.02, "{modes:?}");
         assert!((0.0014..0.0028).contains(&modes.fast) && (0.02..0.042).contains(&modes.slow), "{modes:?}");
+    }
+
+    #[test]
+    fn the_chance_of_few_values_is_the_binomial_one() {
+        // 0.8^41; of 10 with one half, 1 + 10 + 45 of 1,024; all of them.
+        for (most, all, probability, chance) in
+            [(0.0, 41.0, 0.2, 1.064e-4), (2.0, 10.0, 0.5, 0.054_69), (10.0, 10.0, 0.3, 1.0)]
+        {
+            let found = at_most_by_chance(most, all, probability);
+            assert!((found / chance - 1.0).abs() < 0.01, "{most} of {all}: {found}");
+        }
+    }
+
+    #[test]
+    fn how_many_values_a_valley_needs_follows_from_its_depth() {
+        let of = |all: u64, between: u64| {
+            let mut dice = Dice(5);
+            let mut histogram = Histogram::new();
+            around(&mut histogram, &mut dice, 0.005, 0.2, all * 3 / 4);
+            (0..between)
+                .for_each(|_| histogram.record(Nanos::from_secs_f64(0.005 * 25f64.powf(dice.share()))));
+            around(&mut histogram, &mut dice, 0.125, 0.02, all / 4);
+            two_modes(&histogram, 0.05).unwrap()
+        };
+        assert!(of(600, 0).is_certain(0.25) && !of(40, 0).is_certain(0.25));
+        assert!(!of(200, 100).is_certain(0.25), "{:?}", of(200, 100));
+        let (from, to) = of(600, 0).slow_quartiles;
+        assert!(from > 0.122 && to < 0.128 && from < to, "{from} to {to}");
     }
 
     #[test]

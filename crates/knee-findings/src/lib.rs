@@ -6,6 +6,8 @@
 
 pub mod bound;
 
+pub mod breakdown;
+
 pub mod definition;
 
 pub mod evidence;
@@ -19,6 +21,8 @@ pub mod finding;
 mod histogram;
 
 mod lack;
+
+mod parts;
 
 mod plan;
 
@@ -45,6 +49,7 @@ mod testing;
 mod tests;
 
 pub use bound::{Bound, bounds};
+pub use breakdown::{Breakdown, Part, PartKind};
 pub use definition::Rule;
 pub use evidence::Evidence;
 pub use examine::examine;

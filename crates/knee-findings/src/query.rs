@@ -13,6 +13,22 @@ use crate::watched::Watched;
 /// A statement below this share of the execution time is not looked at: `PgHero` and pganalyze rank by total time.
 pub(crate) const TIME_SHARE: f64 = 0.1;
 
+/// What makes one row of many. A name that ends like this is rare, and makes a rule silent, not wrong.
+const CONDENSING: [&str; 12] = [
+    "count(",
+    "sum(",
+    "avg(",
+    "min(",
+    "max(",
+    "_agg(",
+    "bool_or(",
+    "bool_and(",
+    "group by",
+    "distinct",
+    "over(",
+    "recursive",
+];
+
 /// One statement during the measured time; figures are per call unless they say otherwise.
 #[derive(Clone, Debug)]
 pub(crate) struct Query<'a> {
@@ -42,6 +58,17 @@ impl Query<'_> {
     /// Blocks read per row returned; a call without rows counts as one row.
     pub(crate) fn blocks_per_row(&self) -> f64 {
         self.blocks / self.rows.max(1.0)
+    }
+
+    /// Whether it makes few rows of many on purpose: it counts, sums, groups or drops what is the same.
+    pub(crate) fn condenses(&self) -> bool {
+        let text = self.text.to_lowercase().replace(" (", "(");
+        CONDENSING.iter().any(|part| text.contains(part))
+    }
+
+    /// Rows returned or changed per second; a call without rows counts as one row.
+    pub(crate) fn rows_per_second(&self) -> f64 {
+        self.rows.max(1.0) * self.per_second
     }
 
     /// Whether it names this table.
@@ -112,6 +139,8 @@ pub(crate) struct Table<'a> {
     pub rows_per_index_scan: f64,
     /// The most entries that a scan of one of its indexes reads; rows that an index alone can answer are not fetched.
     pub entries_per_index_scan: f64,
+    /// Entries of its indexes that all scans read per second.
+    pub entries_per_second: f64,
     /// Columns with the number of their distinct values, as far as statistics know it.
     pub columns: Vec<(&'a str, Option<f64>)>,
     pub indexes: Vec<IndexShape>,
@@ -128,6 +157,12 @@ impl Table<'_> {
         let scans = self.seq_scans + self.index_scans;
         let rows = self.seq_scans * self.rows_per_seq_scan + self.index_scans * self.rows_per_index_scan;
         (scans > 0.0).then(|| rows / scans)
+    }
+
+    /// Rows that scans of any kind read per second. An index alone can answer, and then fetches no row: its entries count.
+    pub(crate) fn rows_read_per_second(&self) -> f64 {
+        let by_index = (self.index_scans * self.rows_per_index_scan).max(self.entries_per_second);
+        self.seq_scans * self.rows_per_seq_scan + by_index
     }
 
     /// The number of different values of a column, if statistics know it.
@@ -166,6 +201,10 @@ pub(crate) fn table<'a>(server: &Watched<'a>, named: &str) -> Option<Table<'a>> 
         rows_per_seq_scan,
         index_scans,
         rows_per_index_scan,
+        entries_per_second: indexes
+            .iter()
+            .filter_map(|(label, _)| server.per_second("index.rows_read", label))
+            .sum(),
         entries_per_index_scan: indexes.iter().filter_map(|(label, _)| entries(label)).fold(0.0, f64::max),
         columns: columns(server.text("table.columns", name).unwrap_or(""), live_rows),
         indexes: indexes.into_iter().map(|(_, index)| index).collect(),

@@ -10,11 +10,14 @@ mod commit_flush;
 mod connections;
 mod count_per_request;
 mod cpu_full;
+mod cpu_per_request;
 mod database_connections;
 mod dead_rows;
+mod deadlocks;
 mod deep_offset;
 mod delayed_ack;
 mod fixed_places;
+mod growing_cpu;
 mod growing_responses;
 mod hot_row;
 mod idle_in_transaction;
@@ -30,12 +33,15 @@ mod periodic_pauses;
 mod pool_exhausted;
 mod rate_limit;
 mod redis_command;
+mod redis_conflicts;
 mod redis_connections;
 mod redis_evictions;
 mod redis_round_trips;
 mod redis_thread;
 mod replica_behind;
+mod row_product;
 mod row_trigger;
+mod serialization_retries;
 mod sort_mismatch;
 mod sqlite_wal;
 mod sqlite_writer;
@@ -44,6 +50,8 @@ mod syn_retransmit;
 mod transfer;
 mod two_populations;
 mod unseen;
+mod wasted_reads;
+mod writes_on_read;
 
 use crate::definition::Rule;
 
@@ -66,22 +74,28 @@ pub const RULES: &[Rule] = &[
     count_per_request::RULE,
     sort_mismatch::RULE,
     deep_offset::RULE,
+    row_product::RULE,
     many_statements::RULE,
     long_list::RULE,
     large_values::RULE,
     row_trigger::RULE,
+    wasted_reads::RULE,
+    deadlocks::RULE,
+    serialization_retries::RULE,
     hot_row::RULE,
     idle_in_transaction::RULE,
     lock_wait::RULE,
     stale_statistics::RULE,
     dead_rows::RULE,
     many_commits::RULE,
+    writes_on_read::RULE,
     commit_flush::RULE,
     checkpoint::RULE,
     cache_miss::RULE,
     database_connections::RULE,
     replica_behind::RULE,
     redis_command::RULE,
+    redis_conflicts::RULE,
     redis_round_trips::RULE,
     redis_connections::RULE,
     redis_evictions::RULE,
@@ -91,6 +105,8 @@ pub const RULES: &[Rule] = &[
     log_output::RULE,
     accept_queue::RULE,
     pool_exhausted::RULE,
+    growing_cpu::RULE,
     one_thread::RULE,
+    cpu_per_request::RULE,
     cpu_full::RULE,
 ];

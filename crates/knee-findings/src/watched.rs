@@ -2,7 +2,7 @@
 //!
 //! Does not know what a figure means. Every figure is finite, whatever the record holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use knee_core::observation::{Observations, Series, SeriesKind, Source, SourceKind};
 use knee_core::unit::Nanos;
@@ -117,6 +117,15 @@ impl<'a> Watched<'a> {
             .collect();
         rises.sort_by(|(_, one), (_, other)| other.amount.total_cmp(&one.amount));
         rises
+    }
+
+    /// Between how many readings in the measured time a counter of this name rose whose label is `wanted`.
+    pub(crate) fn readings(&self, name: &str, wanted: impl Fn(&str) -> bool) -> usize {
+        let series = self.labelled(name).filter(|series| wanted(&series.label));
+        let rises = series.flat_map(|series| series.points.windows(2)).filter(|pair| pair[1].1 > pair[0].1);
+        let ends: BTreeSet<Nanos> =
+            rises.map(|pair| pair[1].0).filter(|end| *end > self.from && *end <= self.to).collect();
+        ends.len()
     }
 
     /// The labels of this name with the means of their gauges, the largest first.

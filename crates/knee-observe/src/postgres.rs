@@ -265,12 +265,35 @@ fn over(refusal: Refusal) -> Unreadable {
     }
 }
 
-/// A pooler does not know the parameters of the session.
+/// Why a server did not accept the parameters of the session, if its message shows that.
 fn explained(reason: String) -> String {
     if reason.contains("unsupported startup parameter") {
         return format!(
             "{reason}: a pooler stands between; observe the server itself, and the pooler by pgbouncer://"
         );
     }
+    // PostgreSQL knows all of them since version 12. A server that does not is refused before it can say its version.
+    if reason.contains("unrecognized configuration parameter") {
+        return format!(
+            "{reason}: it is older than PostgreSQL {VERSION_MIN}, or another server with its protocol"
+        );
+    }
     reason
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_too_old_or_a_pooler_is_named_as_the_cause_of_its_refusal() {
+        let old = explained("unrecognized configuration parameter \"plan_cache_mode\"".to_owned());
+        assert!(
+            old.ends_with("it is older than PostgreSQL 13, or another server with its protocol"),
+            "{old}"
+        );
+        let pooler = explained("unsupported startup parameter: options".to_owned());
+        assert!(pooler.contains("a pooler stands between"), "{pooler}");
+        assert_eq!(explained("no password".to_owned()), "no password");
+    }
 }

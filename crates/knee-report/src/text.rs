@@ -5,6 +5,8 @@
 
 pub(crate) mod answer;
 
+pub(crate) mod breakdown;
+
 pub(crate) mod finding;
 
 pub(crate) mod beside;
@@ -48,6 +50,7 @@ pub fn render(view: &View, style: &Style) -> String {
     let blocks = [
         [title(view, style), validity::answer(view, style), answer::lines(view, style)].concat(),
         finding::lines(&view.findings, style),
+        breakdown::lines(view.findings.breakdown.as_ref(), style),
         section::summary(view, style),
         times::events(view, style),
         times::table(view, style),
@@ -79,6 +82,7 @@ pub fn beside_k6(view: &View, style: &Style) -> String {
         // What was planned stands in the options; the plan here counts iterations, not requests.
         title(view, style).into_iter().take(1).chain(plan::part(&view.head)).collect(),
         finding::lines(&view.findings, style),
+        breakdown::lines(view.findings.breakdown.as_ref(), style),
         times::events(view, style),
         times::table(view, style),
         section::endpoints(view, style),

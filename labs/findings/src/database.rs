@@ -8,6 +8,7 @@ use deadpool_postgres::{Client, Manager, ManagerConfig, Pool, RecyclingMethod, R
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, NoTls, Row};
 
+use crate::defect::Defect;
 use crate::refusal::Refusal;
 
 /// Longest wait for a connection of the pool.
@@ -23,16 +24,20 @@ pub struct Database {
 }
 
 impl Database {
-    /// A pool of at most `size` connections, which open when they are needed.
+    /// A pool of connections, which open when they are needed. The defect decides how many there are at most, and whether
+    /// PostgreSQL compiles their statements.
     ///
     /// # Errors
     /// The address is not one of PostgreSQL.
-    pub fn open(url: &str, size: usize) -> Result<Self, Refusal> {
-        let config = config(url, "shop")?;
+    pub fn open(url: &str, defect: Defect) -> Result<Self, Refusal> {
+        let mut config = config(url, "shop")?;
+        if !defect.compiles() {
+            config.options("-c jit=off");
+        }
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_config(config.clone(), NoTls, recycling);
         let pool = Pool::builder(manager)
-            .max_size(size)
+            .max_size(defect.pool_size())
             .wait_timeout(Some(PATIENCE))
             .runtime(Runtime::Tokio1)
             .build()

@@ -150,6 +150,34 @@ pub enum Defect {
     HashPerRequest,
     /// Gate: each reload adds the redirects again
     GrowingRoutes,
+    /// Goods: the maker is compared as a field of JSON
+    JsonArrow,
+    /// Goods: PostgreSQL compiles a statement each time
+    JitCompile,
+    /// Imports: 16 indexes that no statement uses
+    UnusedIndexes,
+    /// Imports: one statement per line of a price list
+    InsertPerLine,
+    /// Tills: a migration waits for its lock, and all others wait behind it
+    QueuedAlter,
+    /// Tills: one advisory lock for the cards of all members
+    AdvisoryLock,
+    /// Tills: an early return does not give the connection back
+    LeakedConnection,
+    /// Leaflets: tasks are a list, from which single ones are removed
+    ListRemove,
+    /// Leaflets: cached pages are looked for among all keys
+    ScanKeys,
+    /// Leaflets: the key of a cached page has all parameters of its address
+    TrackingKey,
+    /// Bookings: a transaction of SQLite reads before it writes
+    DeferredBegin,
+    /// Visitors: a session is locked for the whole request
+    SessionLock,
+    /// Visitors: the keys of tokens are read for each request
+    SigningKeys,
+    /// Visitors: blanks are removed by a pattern that backtracks
+    QuadraticTrim,
 }
 
 impl Defect {
@@ -166,6 +194,11 @@ impl Defect {
             _ => 30,
         }
     }
+
+    /// Whether its connections let PostgreSQL compile statements, which is the default of PostgreSQL.
+    pub const fn compiles(self) -> bool {
+        matches!(self, Self::JitCompile)
+    }
 }
 
 #[cfg(test)]
@@ -173,8 +206,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_69_defects_and_the_service_is_healthy_without_one() {
-        assert_eq!(Defect::value_variants().len() - 1, 69);
+    fn there_are_83_defects_and_the_service_is_healthy_without_one() {
+        assert_eq!(Defect::value_variants().len() - 1, 83);
         assert_eq!(Defect::None.name(), "none");
         assert_eq!(Defect::UnrolledMget.name(), "unrolled-mget");
     }

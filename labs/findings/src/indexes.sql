@@ -20,3 +20,6 @@ CREATE INDEX messages_newest ON messages (mailbox, id);
 CREATE INDEX invoice_lines_invoice ON invoice_lines (invoice);
 CREATE INDEX payments_invoice ON payments (invoice);
 CREATE INDEX best_sellers_total ON best_sellers (total);
+CREATE INDEX categories_parent ON categories (parent);
+CREATE INDEX goods_category ON goods (category);
+CREATE INDEX goods_data ON goods USING gin (data jsonb_path_ops);

@@ -3,12 +3,16 @@
 //! Does not depend on the load generator, and does not know its rules.
 
 pub mod baskets;
+pub mod bookings;
 pub mod cache;
 pub mod config;
 pub mod database;
 pub mod defect;
 pub mod gate;
+pub mod goods;
+pub mod imports;
 pub mod jobs;
+pub mod leaflets;
 pub mod levels;
 pub mod log;
 pub mod members;
@@ -24,5 +28,7 @@ pub mod sales;
 pub mod seed;
 pub mod serve;
 pub mod shop;
+pub mod tills;
 pub mod views;
+pub mod visitors;
 pub mod web;

@@ -6,7 +6,7 @@ use crate::cache::Cache;
 use crate::defect::Defect;
 use crate::refusal::Refusal;
 use crate::shop::Shop;
-use crate::{levels, menus, office};
+use crate::{leaflets, levels, menus, office};
 
 /// Changes per row of a table without autovacuum: those of a month, which took place before the load.
 const CHURN: usize = 30;
@@ -47,6 +47,13 @@ const BULK_LOAD: &[&str] = &[
     "DROP TABLE unloaded",
 ];
 
+/// Two indexes per column of the audit, as of a table whose indexes came with each idea for a report.
+const UNUSED_INDEXES: &str = "DO $$ DECLARE name text; BEGIN \
+    FOREACH name IN ARRAY ARRAY['at', 'actor', 'route', 'item', 'address', 'agent', 'trace', 'outcome'] LOOP \
+    EXECUTE format('CREATE INDEX ON audit (%I)', name); \
+    EXECUTE format('CREATE INDEX ON audit (%I, id)', name); \
+    END LOOP; END $$";
+
 /// What the defect changes in the tables.
 const fn statements(defect: Defect) -> &'static [&'static str] {
     match defect {
@@ -71,6 +78,7 @@ const fn statements(defect: Defect) -> &'static [&'static str] {
             "CREATE TRIGGER placements_counted AFTER INSERT ON placements \
              FOR EACH ROW EXECUTE FUNCTION count_placement()",
         ],
+        Defect::UnusedIndexes => &[UNUSED_INDEXES],
         _ => &[],
     }
 }
@@ -81,6 +89,7 @@ async fn fill_cache(shop: &Shop) -> Result<(), Refusal> {
     cache.fill(menus::price_pairs()).await?;
     menus::fill_sessions(cache).await?;
     levels::fill(cache).await?;
+    leaflets::fill(cache, shop.defect).await?;
     cache.fill(menus::catalog_pairs(shop.defect)).await?;
     if shop.has(Defect::Evictions) {
         limit_memory(cache).await?;

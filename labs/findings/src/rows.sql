@@ -40,3 +40,14 @@ INSERT INTO payments SELECT n, 1 + n % 500, 'payment ' || n || ' by a card that 
     FROM generate_series(1, 40000) n;
 INSERT INTO purchases (product, amount) SELECT n * 7919 % 5000, n % 90 FROM generate_series(1, 150000) n;
 REFRESH MATERIALIZED VIEW best_sellers;
+-- A tree in which each category has ten others, down to 10,000 that have goods.
+INSERT INTO categories SELECT n, CASE WHEN n > 1 THEN (n - 2) / 10 + 1 END, 'Category ' || n
+    FROM generate_series(1, 11111) n;
+INSERT INTO goods SELECT n, 1112 + n % 10000, jsonb_build_object('name', 'Good ' || n, 'maker', 'maker' || n % 4000,
+    'colour', (ARRAY['red', 'green', 'blue'])[1 + n % 3], 'grams', n % 700, 'text', repeat('of use ', 5))
+    FROM generate_series(1, 40000) n;
+INSERT INTO audit (at, actor, route, item, address, agent, trace, outcome)
+    SELECT timestamptz '2025-01-01' + n * interval '1 second', md5('actor' || n), md5('route' || n), md5('item' || n),
+    md5('address' || n), md5('agent' || n), md5('trace' || n), 'done' FROM generate_series(1, 30000) n;
+INSERT INTO tills SELECT n, n * 100 FROM generate_series(1, 100) n;
+INSERT INTO vouchers SELECT n, 500, n % 4 = 0 FROM generate_series(1, 4000) n;

@@ -113,3 +113,25 @@ CREATE TABLE purchases (
 );
 CREATE MATERIALIZED VIEW best_sellers AS
     SELECT product, sum(amount)::bigint AS total FROM purchases GROUP BY product WITH NO DATA;
+
+CREATE TABLE categories (id bigint PRIMARY KEY, parent bigint, name text NOT NULL);
+CREATE TABLE goods (id bigint PRIMARY KEY, category bigint NOT NULL REFERENCES categories, data jsonb NOT NULL);
+CREATE TABLE price_lines (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    product int NOT NULL,
+    cents int NOT NULL
+);
+CREATE TABLE audit (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at timestamptz NOT NULL,
+    actor text NOT NULL,
+    route text NOT NULL,
+    item text NOT NULL,
+    address text NOT NULL,
+    agent text NOT NULL,
+    trace text NOT NULL,
+    outcome text NOT NULL
+);
+CREATE TABLE tills (id bigint PRIMARY KEY, cents bigint NOT NULL);
+CREATE TABLE cards (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, member bigint NOT NULL);
+CREATE TABLE vouchers (code bigint PRIMARY KEY, cents int NOT NULL, is_used boolean NOT NULL);

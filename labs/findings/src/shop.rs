@@ -2,10 +2,13 @@
 //!
 //! Does not parse HTTP.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::sync::RwLock;
 
+use crate::bookings::Bookings;
 use crate::cache::Cache;
 use crate::config::ServeArgs;
 use crate::database::Database;
@@ -15,6 +18,7 @@ use crate::levels::Quotes;
 use crate::partner::Partners;
 use crate::refusal::Refusal;
 use crate::views::Views;
+use crate::visitors::Visitors;
 
 /// The service without its routes.
 pub struct Shop {
@@ -26,12 +30,16 @@ pub struct Shop {
     pub cache: Cache,
     /// SQLite.
     pub views: Views,
+    /// Bookings in the same file of SQLite.
+    pub bookings: Arc<Bookings>,
     /// Connections for quotes and points.
     pub quotes: Quotes,
     /// Partners that have replicas or a limit.
     pub partners: Partners,
     /// What requests pass before their route.
     pub gate: Gate,
+    /// Sessions, tokens and comments.
+    pub visitors: Visitors,
     /// Held for writing while all requests pause.
     pub pause: RwLock<()>,
     /// The front page.
@@ -48,7 +56,7 @@ impl Shop {
     /// # Errors
     /// A store does not answer.
     pub async fn open(args: &ServeArgs) -> Result<Self, Refusal> {
-        let database = Database::open(&args.store.postgres, args.defect.pool_size())?;
+        let database = Database::open(&args.store.postgres, args.defect)?;
         let rows = database.query("SELECT id, name FROM options ORDER BY id LIMIT 8000", &[]).await?;
         let options: Vec<(i64, String)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
         Ok(Self {
@@ -56,9 +64,11 @@ impl Shop {
             database,
             cache: Cache::open(&args.redis).await?,
             views: Views::open(&args.views, args.defect)?,
+            bookings: Bookings::new(&args.views, args.defect),
             quotes: Quotes::default(),
             partners: Partners::default(),
             gate: Gate::default(),
+            visitors: Visitors::default(),
             pause: RwLock::new(()),
             front: Bytes::from("<p>A page of the shop, with all that is new today.</p>\n".repeat(800)),
             checksum: checksum(&document(&options)),

@@ -23,6 +23,7 @@ use crate::refusal::Refusal;
 use crate::shop::Shop;
 use crate::{jobs, menus, news, notes, partner, sales};
 
+mod field;
 mod incidents;
 mod issues;
 
@@ -49,6 +50,7 @@ pub fn router(shop: Arc<Shop>) -> Router {
         .merge(of_sales())
         .merge(incidents::routes())
         .merge(issues::routes())
+        .merge(field::routes())
         .layer(middleware::from_fn_with_state(Arc::clone(&shop), close_if_asked))
         .with_state(shop)
 }

@@ -72,6 +72,23 @@ function account() {
   return http.get(`${base}/account`, { headers, tags: { name: 'GET /account' } });
 }
 
+// One in 80 begins a deployment, so that at 40 per second one begins every two seconds.
+function till() {
+  return exec.scenario.iterationInTest % 80 ? asked(`/tills/${1 + any(100)}`, '/tills/{id}') : sent('/deployments', '/deployments');
+}
+
+// A part of the start page. All users share two sessions, as where a page asks for all its parts at once.
+function start() {
+  const headers = { 'X-Session': `${exec.vu.idInTest % 2}` };
+  return http.get(`${base}/start`, { headers, tags: { name: 'GET /start' } });
+}
+
+// A request with a token.
+function mine() {
+  const headers = { Authorization: 'Bearer 7' };
+  return http.get(`${base}/tickets/mine`, { headers, tags: { name: 'GET /tickets/mine' } });
+}
+
 const works = {
   claim: () => sent('/jobs/claim', '/jobs/claim'),
   cases: () => asked('/cases/next', '/cases/next'),
@@ -139,6 +156,20 @@ const works = {
   offers: offer,
   account,
   pages: () => asked(`/pages/${any(1000)}`, '/pages/{id}'),
+  goods: () => asked(`/goods?text=maker${any(4000)}`, '/goods'),
+  categories: () => asked(`/categories/${112 + any(1000)}`, '/categories/{id}'),
+  audit: () => sent('/audit', '/audit'),
+  imports: () => sent('/imports', '/imports'),
+  tills: till,
+  cards: () => sent(`/cards/${any(1e9)}`, '/cards/{member}'),
+  vouchers: () => asked(`/vouchers/${1 + any(4000)}`, '/vouchers/{code}'),
+  tasks: () => put(`/tasks/${any(300000)}`, '/tasks/{number}'),
+  leaflets: () => put(`/leaflets/${any(200)}`, '/leaflets/{id}'),
+  campaigns: () => asked(`/campaigns/${any(5)}?mail=${any(1e9)}`, '/campaigns/{id}'),
+  bookings: () => sent(`/bookings/${any(365)}`, '/bookings/{day}'),
+  start,
+  mine,
+  comments: () => asked('/comments', '/comments'),
 };
 
 const work = works[__ENV.WORK || 'notes'];

@@ -32,11 +32,18 @@ pub(super) enum List {
     Second,
     /// Made of incidents, after the rules had learned from the second list.
     Third,
+    /// Made of incidents, after the rules had learned from the third list.
+    Fourth,
 }
 
 impl List {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::First, Self::Second, Self::Third];
+    pub const ALL: [Self; 4] = [Self::First, Self::Second, Self::Third, Self::Fourth];
+
+    /// Whether the rules have learned from it.
+    pub const fn is_learned(self) -> bool {
+        !matches!(self, Self::Fourth)
+    }
 
     /// Its name in a sentence.
     pub const fn name(self) -> &'static str {
@@ -44,6 +51,7 @@ impl List {
             Self::First => "first list",
             Self::Second => "second list",
             Self::Third => "third list",
+            Self::Fourth => "fourth list",
         }
     }
 }
@@ -176,12 +184,12 @@ mod tests {
         let labels = |list| expected.only(list).cases().iter().map(Case::label).collect::<Vec<_>>();
         assert_eq!(labels(List::First), ["a", "b", "healthy/list"]);
         assert_eq!(labels(List::Second), ["c", "healthy/list"]);
-        assert!(labels(List::Third).is_empty());
+        assert!(labels(List::Third).is_empty() && labels(List::Fourth).is_empty());
     }
 
     #[test]
     fn a_defect_of_a_list_of_incidents_names_its_source() {
-        for list in ["second", "third"] {
+        for list in ["second", "third", "fourth"] {
             let other = OTHER.replace("second", list);
             assert!(Expected::read(&other).is_ok(), "{list}");
             assert!(Expected::read(&other.replace("source", "note")).is_err(), "{list}");

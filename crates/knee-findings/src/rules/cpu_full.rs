@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
     source: "Within 15 % of the operational bound a resource counts as the limit; 90 % leaves room for what sampling misses.",
     cause: "The work of the requests takes all CPU time: of the service, of its database on the same machine, or of the load generator beside them.",
     remedy: "Make a request cheaper (profile the busiest process), or give it more CPUs. Load from another machine if the generator is here.",
-    explains: &[],
+    explains: &["cpu_per_request"],
     check,
 };
 

@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     source: "The slope is Theil and Sen's; Mann and Kendall's test needs no distribution.",
     cause: "The load creates data, and a response contains all of it: a list without a limit.",
     remedy: "Limit and page the list; or reset the data before each run, so that runs stay comparable.",
-    explains: &[],
+    explains: &["growing_cpu"],
     check,
 };
 

@@ -15,8 +15,8 @@ use super::lock_wait;
 pub(super) const RULE: Rule = Rule {
     code: "hot_row",
     finds: "one row that many transactions change at a time",
-    needs: "a PostgreSQL server, with 50 samples of active backends",
-    limits: "10 % of the active backends execute one statement that changes rows and wait for a row (Lock:tuple, Lock:transactionid); half of the known blockers execute the same statement, or COMMIT; a call reads 100 blocks at most and takes 5 ms",
+    needs: "a PostgreSQL server, with 10 samples of active backends",
+    limits: "10 % of the active backends execute one statement that changes rows and wait for a row (Lock:tuple, Lock:transactionid), with the certainty that `lock_wait` asks for; half of the known blockers execute the same statement, or COMMIT; a call reads 100 blocks at most and takes 5 ms",
     source: "A transaction that waits for a row of another shows transactionid, and the next ones in its queue tuple (PostgreSQL documentation, wait events).",
     cause: "All requests update the same row. Each waits until the transaction before it has committed.",
     remedy: "Do not write with every request: gather counts in memory, write only changes, spread a counter over several rows, commit right after the update.",
@@ -30,7 +30,7 @@ const BLOCKS: f64 = 100.0;
 const SLOW: f64 = 0.005;
 
 fn check(evidence: &Evidence<'_>) -> Checked {
-    let servers = lock_wait::sampled(evidence)?;
+    let servers = lock_wait::seen(evidence)?;
     let queries = query::servers(evidence).unwrap_or_default();
     let of = |server: &Watched<'_>| {
         let known = queries.iter().find(|(other, _)| std::ptr::eq(other.source, server.source));
@@ -40,25 +40,25 @@ fn check(evidence: &Evidence<'_>) -> Checked {
 }
 
 fn hot(evidence: &Evidence<'_>, server: &Watched<'_>, queries: &[Query<'_>]) -> Option<Draft> {
-    let (id, samples) = waiting_for_rows(server)?;
-    let waiting = samples / share::active(server)?;
+    let id = waiting_for_rows(server)?;
+    let of_it = |label: &str| waits_for_row(label).is_some_and(|statement| statement == id);
+    let waiting = share::certain(server, "activity.statement.wait", lock_wait::SHARE, of_it)?;
     let text = server.text("statement.text", id).unwrap_or("");
     let verb = crate::statement::read(text).verb;
-    if waiting < lock_wait::SHARE
-        || !(verb == "update" || verb == "delete" || text.to_lowercase().contains("for update"))
-    {
+    if !(verb == "update" || verb == "delete" || text.to_lowercase().contains("for update")) {
         return None;
     }
     let blocked = server.rises("activity.blocked");
-    let of_it = |label: &str| label.split_once(" by ").is_some_and(|(waits, _)| waits == id);
-    let all: f64 = blocked.iter().filter(|(label, _)| of_it(label)).map(|(_, rise)| rise.amount).sum();
+    let waits_in_it = |label: &str| label.split_once(" by ").is_some_and(|(waits, _)| waits == id);
+    let all: f64 = blocked.iter().filter(|(label, _)| waits_in_it(label)).map(|(_, rise)| rise.amount).sum();
     // Who commits has changed the row before; a transaction that does other work meanwhile is another defect.
     let is_short = |blocker: &str| {
         let text = server.text("statement.text", blocker);
         blocker == id || text.is_some_and(|text| text.trim().eq_ignore_ascii_case("commit"))
     };
     let short = |label: &str| label.split_once(" by ").is_some_and(|(_, blocker)| is_short(blocker));
-    let same = blocked.iter().filter(|(label, _)| of_it(label) && short(label)).map(|(_, rise)| rise.amount);
+    let same =
+        blocked.iter().filter(|(label, _)| waits_in_it(label) && short(label)).map(|(_, rise)| rise.amount);
     let same = (all > 0.0).then(|| same.sum::<f64>() / all);
     let query = queries.iter().find(|query| query.id == id);
     let few_blocks = query.filter(|query| query.seconds >= SLOW).map(|query| query.blocks);
@@ -99,17 +99,23 @@ fn hot(evidence: &Evidence<'_>, server: &Watched<'_>, queries: &[Query<'_>]) -> 
     })
 }
 
+/// The statement of a label whose samples wait for a row.
+fn waits_for_row(label: &str) -> Option<&str> {
+    let (id, wait) = label.split_once(' ')?;
+    matches!(wait, "Lock:tuple" | "Lock:transactionid").then_some(id)
+}
+
 /// The statement with the most samples that wait for a row.
-fn waiting_for_rows<'a>(server: &Watched<'a>) -> Option<(&'a str, f64)> {
+fn waiting_for_rows<'a>(server: &Watched<'a>) -> Option<&'a str> {
     let mut by_statement: Vec<(&str, f64)> = Vec::new();
     for (label, rise) in server.rises("activity.statement.wait") {
-        let Some((id, "Lock:tuple" | "Lock:transactionid")) = label.split_once(' ') else { continue };
+        let Some(id) = waits_for_row(label) else { continue };
         match by_statement.iter_mut().find(|(known, _)| *known == id) {
             Some((_, samples)) => *samples += rise.amount,
             None => by_statement.push((id, rise.amount)),
         }
     }
-    by_statement.into_iter().max_by(|(_, one), (_, other)| one.total_cmp(other))
+    by_statement.into_iter().max_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(id, _)| id)
 }
 
 #[cfg(test)]

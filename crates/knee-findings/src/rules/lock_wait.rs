@@ -15,9 +15,9 @@ use crate::watched::Watched;
 pub(super) const RULE: Rule = Rule {
     code: "lock_wait",
     finds: "statements that wait for locks",
-    needs: "a PostgreSQL server, with 50 samples of active backends",
-    limits: "10 % of the active backends wait for a lock; half of these have a known blocker; the CPUs are busy to 70 % at most; one deadlock",
-    source: "Below 10 % of the samples, lock waits change a mean response time less than runs differ.",
+    needs: "a PostgreSQL server, with 10 samples of active backends",
+    limits: "10 % of the active backends wait for a lock, with a certainty of 99 % (Wilson; backends of one look count as one sample), in 5 samples and between 3 readings at least; half of these have a known blocker; the CPUs are busy to 70 % at most; one deadlock",
+    source: "Below 10 % of the samples, lock waits change a mean response time less than runs differ. How many samples are needed follows from the share: 5 of 10 are more than 10 %, and so are 9 of 40.",
     cause: "Transactions change the same rows, or hold locks for long: work of the service inside a transaction, DDL, SELECT FOR UPDATE without SKIP LOCKED.",
     remedy: "Shorten transactions, take locks late and in one order, use SKIP LOCKED for queues.",
     explains: &["pool_exhausted"],
@@ -40,6 +40,18 @@ pub(super) fn sampled<'s>(evidence: &'s Evidence<'_>) -> Result<Vec<Watched<'s>>
     Ok(servers)
 }
 
+/// The servers with some samples of activity, for rules that count how sure a share is.
+pub(super) fn seen<'s>(evidence: &'s Evidence<'_>) -> Result<Vec<Watched<'s>>, Lack> {
+    let mut servers = evidence.needed(SourceKind::Postgres)?;
+    servers.retain(|server| share::some_active(server).is_some());
+    if servers.is_empty() {
+        return Err(Lack::of(
+            "10 samples of active backends: the database was nearly idle, or the run is short",
+        ));
+    }
+    Ok(servers)
+}
+
 /// The statement that waits most and the one that blocks it, with the samples of the pair.
 pub(super) fn pair<'a>(server: &Watched<'a>) -> Option<(&'a str, &'a str, f64)> {
     let blocked = server.rises("activity.blocked");
@@ -54,11 +66,10 @@ pub(super) fn is_lock(wait: &str) -> bool {
 
 fn check(evidence: &Evidence<'_>) -> Checked {
     let mut drafts = Vec::new();
-    for server in sampled(evidence)? {
-        let waiting = share::waiting(&server, is_lock).filter(|waiting| *waiting >= SHARE);
-        let Some(waiting) = waiting else { continue };
+    for server in seen(evidence)? {
+        let Some(waiting) = share::certain(&server, "activity.wait", SHARE, is_lock) else { continue };
         let all: f64 = server.rises("activity.blocked").iter().map(|(_, rise)| rise.amount).sum();
-        let known = share::active(&server).map(|active| all / (active * waiting));
+        let known = share::some_active(&server).map(|active| all / (active * waiting));
         let deadlocks: f64 = server.rises("database.deadlocks").iter().map(|(_, rise)| rise.amount).sum();
         let text = |id: &str| server.text("statement.text", id).unwrap_or("an unknown statement");
         let (subject, blocker) = pair(&server).map_or(("", String::new()), |(waits, blocks, _)| {
@@ -111,6 +122,8 @@ pub(super) fn waits_saved(evidence: &Evidence<'_>, server: &Watched<'_>, waiting
 
 #[cfg(test)]
 mod tests {
+    use knee_core::schedule::Curve;
+
     use crate::Confidence;
     use crate::testing::Scene;
 
@@ -128,6 +141,34 @@ mod tests {
             finding.statement,
             "67 % of the active backends wait for locks, most of them for: LOCK TABLE products"
         );
+    }
+
+    /// Looks with few active backends, of which some wait for a table.
+    fn few(active: f64, waits: f64) -> Scene {
+        let mut scene = Scene::sized(10, |_| 40, Curve::constant(4.0), |_, _, _| {});
+        let server = scene.postgres();
+        scene.counter(server, "activity.state", "active", active / 10.0);
+        scene.counter(server, "activity.wait", "Lock:relation", waits / 10.0);
+        scene.counter(server, "activity.blocked", "1 by 9", waits / 10.0);
+        scene.text(server, "statement.text", "9", "REFRESH MATERIALIZED VIEW best_sellers");
+        scene
+    }
+
+    #[test]
+    fn few_samples_are_enough_where_most_of_them_wait() {
+        let finding = few(30.0, 14.0).found("lock_wait").unwrap();
+        assert_eq!(finding.confidence, Confidence::Likely);
+        assert!(finding.statement.ends_with("for: REFRESH MATERIALIZED VIEW best_sellers"));
+        assert_eq!(few(30.0, 6.0).found("lock_wait"), None, "20 % of 30 can be chance");
+        assert_eq!(few(12.0, 4.0).found("lock_wait"), None, "four samples");
+    }
+
+    #[test]
+    fn one_incident_is_not_what_limits_a_service() {
+        let mut scene = few(100.0, 0.0);
+        scene.stepped(0, "activity.wait", "Lock:relation", |second| if second == 4 { 60.0 } else { 0.0 });
+        scene.stepped(0, "activity.blocked", "1 by 9", |second| if second == 4 { 60.0 } else { 0.0 });
+        assert_eq!(scene.found("lock_wait"), None);
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     source: "Five commits of one row each cost five flushes; together they cost one.",
     cause: "A loop writes row by row, each in a transaction of its own (autocommit).",
     remedy: "Write the rows of a request in one transaction, or with one statement of many rows.",
-    explains: &[],
+    explains: &["writes_on_read"],
     check,
 };
 

@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
     source: "A thread cannot use more than one CPU: at 95 % the operational bound of one server is reached.",
     cause: "All requests pass through one thread: an event loop that computes or blocks (JSON, hashing, templates), a global interpreter lock, one worker.",
     remedy: "Run more processes or workers, move computation off the loop, or make it cheaper.",
-    explains: &["fixed_places"],
+    explains: &["fixed_places", "cpu_per_request"],
     check,
 };
 

@@ -16,11 +16,11 @@ pub(super) const RULE: Rule = Rule {
     code: "sort_mismatch",
     finds: "a sort of many rows for a few, because no index has the order of the statement",
     needs: "a PostgreSQL server with pg_stat_statements, and the definitions of its indexes",
-    limits: "a statement with ORDER BY, LIMIT and 10 % of the execution time reads 20 blocks per row, or with each call 90 % of a table of 100 blocks or more; scans of its table read 20 times the rows that it returns; the plan sorts 20 times the rows of the limit; it writes temporary blocks. If the statement has a condition, an index begins with its columns; none has its order, directions and places of NULLs",
+    limits: "a statement with ORDER BY, LIMIT and 10 % of the execution time reads 20 blocks per row, or with each call 90 % of a table of 100 blocks or more; scans of its table read 20 times the rows that it returns; the plan sorts 20 times the rows of the limit; it writes temporary blocks. If the statement has a condition, an index begins with its columns; none has them, all before it, and then the order with its directions and places of NULLs",
     source: "Reading 20 rows to return one is where an index in the order of the statement pays in PgHero and pganalyze.",
-    cause: "A sort must read all rows before it returns the first. DESC NULLS LAST, the usual wish, is not the reverse of an ascending index.",
+    cause: "A sort must read all rows before it returns the first. DESC NULLS LAST, the usual wish, is not the reverse of an ascending index. An index that has the order alone leads past the rows that the condition leaves out: the newest of all are read to find the newest of one owner.",
     remedy: "Create an index with the compared columns first, then the columns of the order with the same directions and places of NULLs.",
-    explains: &[],
+    explains: &["wasted_reads"],
     check,
 };
 
@@ -62,13 +62,21 @@ fn sorted(evidence: &Evidence<'_>, server: &Watched<'_>, query: &Query<'_>, name
         return None;
     }
     let in_order: Vec<String> = order.iter().map(Ordered::in_index).collect();
+    let is_sorted = !table.indexes.iter().any(|index| follows(index, &equals, order));
+    let compared = match &equals[..] {
+        [one] if !is_sorted => format!("{one} before "),
+        [_, _, ..] if !is_sorted => format!("all of {} before ", equals.join(", ")),
+        _ => String::new(),
+    };
     Some(Draft {
         subject: query.subject(server),
         statement: format!(
-            "a statement reads and sorts many rows of {} to return {}, {} of the database's time: no index has its order ({})",
+            "a statement reads{} many rows of {} to return {}, {} of the database's time: no index has {}its order ({})",
+            if is_sorted { " and sorts" } else { "" },
             table.name,
             number(query.rows),
             percent(query.time_share),
+            compared,
             in_order.join(", ")
         ),
         signals,
@@ -149,15 +157,22 @@ fn is_mismatched(table: &Table<'_>, has_condition: bool, equals: &[String], orde
         })
     };
     let serves = |index: &IndexShape| {
-        let rest = index.columns.iter().skip_while(|column| equals.contains(&column.column.name));
-        let rest: Vec<&Ordered> = rest.collect();
-        let in_order = |backwards: bool| {
-            rest.len() >= order.len()
-                && order.iter().zip(&rest).all(|(wanted, has)| wanted.is_served_by(has, backwards))
-        };
-        !index.columns.is_empty() && (in_order(false) || in_order(true))
+        let before = index.columns.iter().take_while(|column| equals.contains(&column.column.name)).count();
+        // A partial index can have the condition of a column instead of the column.
+        follows(index, equals, order) && (index.partial || before >= equals.len())
     };
     (!has_condition || table.indexes.iter().any(begins)) && !table.indexes.iter().any(serves)
+}
+
+/// Whether an index has the order, forwards or backwards, behind compared columns or at its beginning.
+fn follows(index: &IndexShape, equals: &[String], order: &[Ordered]) -> bool {
+    let rest = index.columns.iter().skip_while(|column| equals.contains(&column.column.name));
+    let rest: Vec<&Ordered> = rest.collect();
+    let in_order = |backwards: bool| {
+        rest.len() >= order.len()
+            && order.iter().zip(&rest).all(|(wanted, has)| wanted.is_served_by(has, backwards))
+    };
+    !index.columns.is_empty() && (in_order(false) || in_order(true))
 }
 
 /// Rows that a sort under a limit receives per row of the limit.
@@ -219,6 +234,42 @@ mod tests {
             assert_eq!(columns.join(", "), order);
         }
         assert_eq!(newest("created_at DESC", 40.0, 200.0).found("sort_mismatch"), None);
+    }
+
+    /// The newest messages of one mailbox, with this index beside the primary key.
+    fn mailbox(index: &str, blocks: f64, rows_per_scan: f64) -> Scene {
+        let mut scene = Scene::steady();
+        let server = scene.postgres();
+        let costs = Costs { per_request: 1.0, seconds: 0.024, rows: 20.0, blocks, ..Costs::default() };
+        let text = "SELECT id, title FROM messages WHERE mailbox = $1 ORDER BY id DESC LIMIT 20";
+        scene.statement(server, "2", text, &costs);
+        scene.table(server, "public.messages", 200_000.0, [0.0, 0.0], [1_000.0, 1_000.0 * rows_per_scan]);
+        for (name, columns) in [("messages_pkey", "id"), ("messages_mailbox", index)] {
+            let definition = format!("CREATE INDEX {name} ON public.messages USING btree ({columns})");
+            scene.text(server, "index.definition", &format!("public.{name}"), &definition);
+        }
+        scene
+    }
+
+    #[test]
+    fn an_index_that_has_the_order_alone_leads_past_the_rows_of_others() {
+        let finding = mailbox("mailbox", 4_000.0, 160_000.0).found("sort_mismatch").unwrap();
+        assert_eq!(finding.confidence, Confidence::Likely);
+        let says = "a statement reads many rows of public.messages to return 20, 100 % of the database's time: no index \
+                    has mailbox before its order (id DESC)";
+        assert_eq!(finding.statement, says);
+        let columns = vec!["mailbox".to_owned(), "id DESC".to_owned()];
+        assert_eq!(finding.remedy, Remedy::Index { table: "public.messages".into(), columns });
+    }
+
+    #[test]
+    fn an_index_that_has_the_order_alone_is_healthy_where_the_condition_leaves_out_few_rows() {
+        assert_eq!(mailbox("mailbox", 25.0, 40.0).found("sort_mismatch"), None);
+        assert_eq!(mailbox("mailbox, id", 24.0, 20.0).found("sort_mismatch"), None);
+        let partial = "CREATE INDEX p ON public.messages USING btree (id) WHERE (mailbox = 7)";
+        let mut scene = mailbox("mailbox", 4_000.0, 160_000.0);
+        scene.text(0, "index.definition", "public.p", partial);
+        assert_eq!(scene.found("sort_mismatch"), None);
     }
 
     #[test]

@@ -10,15 +10,20 @@ use crate::figure::{number, percent};
 use crate::finding::{Gain, Remedy, Signal, Subject, SubjectKind, Unit};
 use crate::watched::Watched;
 
+mod lock;
+mod long;
+
+use lock::{held, share};
+
 pub(super) const RULE: Rule = Rule {
     code: "sqlite_writer",
     finds: "writers that queue for the write lock of SQLite, or commit one by one while the disk flushes",
     needs: "a SQLite file",
-    limits: "the write lock is held in 60 % of the samples; the CPUs are busy to 70 % at most; a disk is busy 30 % of the time; a process waits in the kernel for a lock in 5 % of the samples. Or, with a lock that is held less: a disk flushes once for every second response, flushes of PostgreSQL's WAL left out; and there is a transaction that changes the database for every second response, or the lock is held for 30 % of the mean response time per response, in 5 samples at least. Two of them, or nothing",
-    source: "One lock is one server: at 60 % of its time, requests wait longer for it than they hold it (M/M/1).",
-    cause: "SQLite has one writer at a time. Each transaction flushes (synchronous=FULL), or stays open while the service does something else; a rollback journal also keeps readers out.",
-    remedy: "Use journal_mode=WAL with synchronous=NORMAL, put several changes into a transaction, keep transactions short.",
-    explains: &["fixed_places"],
+    limits: "the write lock is held in 60 % of the samples; the CPUs are busy to 70 % at most; a disk is busy 30 % of the time; a process waits in the kernel for a lock in 5 % of the samples. Or, with a lock that is held less: a disk flushes once for every second response, flushes of PostgreSQL's WAL left out; and there is a transaction that changes the database for every second response, or the lock is held for 30 % of the mean response time per response, in 5 samples at least. Or: the lock is held in 2 % of the samples, 10 at least; the share of the responses of an endpoint that are a slow group of their own (as `two_populations` has it) is that of these samples within a factor of 1.5, and the quartiles of this group differ by a factor of 2 at least: a hint. Otherwise two of them, or nothing",
+    source: "One lock is one server: at 60 % of its time, requests wait longer for it than they hold it (M/M/1). Of arrivals that do not know of each other, as many find the lock held as is its share of the time (PASTA), and they wait for what is left of it: any part, so that a quarter waits for less than a quarter of it, and a quarter for more than three quarters. SQLite tries again after sleeps of 1 to 100 ms, which makes waits up to twice as long as what is left.",
+    cause: "SQLite has one writer at a time. Each transaction flushes (synchronous=FULL), or stays open while the service does something else, or while a statement of it scans a table; a rollback journal also keeps readers out.",
+    remedy: "Use journal_mode=WAL with synchronous=NORMAL, put several changes into a transaction, keep transactions short: find rows before the transaction or by an index, and delete few at a time.",
+    explains: &["fixed_places", "two_populations"],
     check,
 };
 
@@ -26,8 +31,7 @@ const HELD: f64 = 0.6;
 const BUSY: f64 = 0.7;
 const DISK: f64 = 0.3;
 const WAITING: f64 = 0.05;
-/// Fewest samples, and fewest with the lock held for a share of the response time.
-const SAMPLES_MIN: f64 = 50.0;
+/// Fewest samples with the lock held for a share of the response time.
 const HELD_MIN: f64 = 5.0;
 /// Share of the response time in which the request holds the lock.
 const OF_RESPONSE: f64 = 0.3;
@@ -39,19 +43,12 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     let files = evidence.needed(SourceKind::Sqlite)?;
     Ok(files
         .iter()
-        .filter_map(|file| queueing(evidence, file).or_else(|| flushing(evidence, file)))
+        .filter_map(|file| {
+            queueing(evidence, file)
+                .or_else(|| flushing(evidence, file))
+                .or_else(|| long::blocking(evidence, file))
+        })
         .collect())
-}
-
-/// The share of the samples in which a transaction that writes holds its lock; `None` with too few samples.
-fn held(file: &Watched<'_>) -> Option<f64> {
-    let locks = ["write", "reserved", "exclusive"];
-    locks.iter().filter_map(|lock| share(file, "sqlite.lock.held", lock)).reduce(f64::max)
-}
-
-fn share(file: &Watched<'_>, name: &str, label: &str) -> Option<f64> {
-    let samples = file.rise("sqlite.lock.samples", "").filter(|rise| rise.amount >= SAMPLES_MIN)?;
-    Some(file.rise(name, label)?.amount / samples.amount)
 }
 
 /// A disk that is busy, and the limit for it.

@@ -14,10 +14,17 @@ use knee_fleet::controller::{Failure, Notice, Wanted};
 use knee_fleet::wire::StopLevel;
 use world::{Fault, World};
 
-/// How many seeds each law is tried on; `KNEE_FLEET_SEEDS` says more.
+/// The seeds that each law is tried on; `KNEE_FLEET_SEEDS` says how many, or which, as in `6000..8000`.
 fn seeds() -> std::ops::Range<u64> {
-    let count = std::env::var("KNEE_FLEET_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(40);
-    0..count
+    let wanted = std::env::var("KNEE_FLEET_SEEDS").unwrap_or_else(|_| "40".to_owned());
+    let (from, to) = wanted.split_once("..").unwrap_or(("0", &wanted));
+    let number = |text: &str| {
+        text.parse()
+            .unwrap_or_else(|_| panic!("KNEE_FLEET_SEEDS is a number, or two as in 6000..8000: {wanted}"))
+    };
+    let seeds = number(from)..number(to);
+    assert!(!seeds.is_empty(), "KNEE_FLEET_SEEDS has no seed");
+    seeds
 }
 
 fn at(seconds: u64) -> Nanos {

@@ -27,5 +27,6 @@ mod peer;
 mod redis;
 mod secret;
 mod server;
+mod socket_faults;
 mod sockets;
 mod tables;

@@ -62,8 +62,7 @@ fn serve(mut stream: TcpStream, journal: &Journal) -> std::io::Result<()> {
         },
         _ => {}
     }
-    let key = head.lines().find_map(|line| line.strip_prefix("Sec-WebSocket-Key: ")).unwrap_or_default();
-    let accept = STANDARD.encode(Sha1::digest(format!("{key}{SUFFIX}")));
+    let accept = accept(&head);
     stream.write_all(
         format!(
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
@@ -113,7 +112,14 @@ fn serve(mut stream: TcpStream, journal: &Journal) -> std::io::Result<()> {
     Ok(())
 }
 
-fn read_head(stream: &mut TcpStream) -> std::io::Result<String> {
+/// The answer to the key in the head of a handshake.
+pub fn accept(head: &str) -> String {
+    let key = head.lines().find_map(|line| line.strip_prefix("Sec-WebSocket-Key: ")).unwrap_or_default();
+    STANDARD.encode(Sha1::digest(format!("{key}{SUFFIX}")))
+}
+
+/// The head of a request.
+pub fn read_head(stream: &mut TcpStream) -> std::io::Result<String> {
     stream.set_read_timeout(Some(Duration::from_secs(20)))?;
     let mut head = Vec::new();
     let mut byte = [0];

@@ -17,18 +17,10 @@ use crate::errand::Errand;
 
 /// Opens the socket of `line` and serves it.
 pub async fn converse(errand: Errand, request: SocketRequest, line: Rc<Line>) {
-    let Errand { sender, late, cut } = errand;
-    sender.hold_to_ceiling(cut).await;
-    line.hold_to(sender.ceiling.clone());
-    let dialled = dial(&sender, &request, line.session(), late.take(), cut).await;
-    match dialled.result {
-        Ok(socket) => line.open(socket, dialled.reply.unwrap_or_default()),
-        Err(words) => {
-            line.refuse(words, dialled.reply);
-            return;
-        }
-    }
-    loop {
+    let sender = errand.sender.clone();
+    // Most of a handshake's memory is needed until it is done; a socket can stay open for hours.
+    Box::pin(begin(errand, request, line.clone())).await;
+    while !line.is_over() {
         let limits = line.limits();
         let until = limits.close_by.min(limits.held);
         let mut patience = pin!(sender.timer.sleep_until(until));
@@ -45,8 +37,17 @@ pub async fn converse(errand: Errand, request: SocketRequest, line: Rc<Line>) {
         if is_due && until == limits.close_by {
             line.give_up();
         }
-        if line.is_over() {
-            return;
-        }
+    }
+}
+
+/// The handshake. A socket that is not open after it is over.
+async fn begin(errand: Errand, request: SocketRequest, line: Rc<Line>) {
+    let Errand { sender, late, cut } = errand;
+    sender.hold_to_ceiling(cut).await;
+    line.hold_to(sender.ceiling.clone());
+    let dialled = dial(&sender, &request, line.session(), late.take(), cut).await;
+    match dialled.result {
+        Ok(socket) => line.open(socket, dialled.reply.unwrap_or_default()),
+        Err(words) => line.refuse(words, dialled.reply),
     }
 }

@@ -94,6 +94,8 @@ pub struct Line {
     /// Bytes of messages that the script has not seen.
     unheard: Cell<usize>,
     unwritten: RefCell<VecDeque<Unwritten>>,
+    /// Bytes of messages that the script has sent, and does not know to be written.
+    buffered: Cell<usize>,
     /// What waits for the ceiling of an agent.
     held: RefCell<Held>,
     /// The memory of what waits for the kernel or the ceiling.
@@ -132,6 +134,7 @@ impl Line {
             waker: RefCell::default(),
             unheard: Cell::default(),
             unwritten: RefCell::default(),
+            buffered: Cell::default(),
             held: RefCell::default(),
             memory: RefCell::new(account.empty()),
             early_close: RefCell::default(),
@@ -176,6 +179,21 @@ impl Line {
     /// The script gets a message that arrived at `at`.
     pub fn note_received(&self, at: Nanos) {
         self.session.sample(BuiltIn::WsMsgsReceived, 1.0, at);
+    }
+
+    /// Bytes of messages that the script has sent, and does not know to be written.
+    pub fn buffered(&self) -> usize {
+        self.buffered.get()
+    }
+
+    /// The script sends a message of so many bytes.
+    pub fn note_buffered(&self, bytes: usize) {
+        self.buffered.set(self.buffered.get() + bytes);
+    }
+
+    /// The script learns that a message of so many bytes was written.
+    pub fn note_written(&self, bytes: usize) {
+        self.buffered.set(self.buffered.get().saturating_sub(bytes));
     }
 
     /// The script has done with the socket. The duration of one of `k6/ws` is counted here, and includes its handlers.

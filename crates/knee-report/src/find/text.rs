@@ -9,7 +9,7 @@ use super::{Proof, Search, Tried, sentence};
 use crate::clean;
 use crate::study::{figure, result, row_of, trust};
 use crate::text::ink::{Tone, wrap_words};
-use crate::text::{Style, answer, finding, heading, join, title, validity};
+use crate::text::{Style, answer, breakdown, finding, heading, join, title, validity};
 
 /// The whole report; every line ends in a line feed.
 pub fn render(search: &Search, style: &Style) -> String {
@@ -23,7 +23,9 @@ pub fn render(search: &Search, style: &Style) -> String {
         let note = clean::line(note);
         wrap_words("note: ", &note, style.width)
     }));
-    let mut blocks = vec![head, found(&view.findings, style), not_looked_at(&view.findings, style)];
+    let everything = Style { all_findings: true, ..*style };
+    let times = breakdown::lines(view.findings.breakdown.as_ref(), &everything);
+    let mut blocks = vec![head, found(&view.findings, style), times, not_looked_at(&view.findings, style)];
     match &search.proof {
         Proof::NotTried { by_hand, .. } => blocks.push(by_hand_lines(by_hand, style)),
         Proof::Tried(tried) => {

@@ -4,6 +4,8 @@
 
 mod about;
 
+mod breakdown;
+
 pub(super) mod distribution;
 
 mod findings;
@@ -76,6 +78,8 @@ fn sections(view: &View, columns: &Columns, style: &Style) -> Vec<Section> {
     };
     let of_times = remark(view, scale(&view.total.response, style));
     add("findings", "What stops it", String::new(), findings::section(&view.findings, style));
+    let times = breakdown::section(view.findings.breakdown.as_ref(), style);
+    add("breakdown", "Where the time goes", breakdown::REMARK.to_owned(), times);
     add("script", "Script", String::new(), script::section(view));
     add("events", "Events", String::new(), distribution::events(view, style));
     add("times", "Times", of_times, distribution::times(view, columns, style));

@@ -49,6 +49,7 @@ fn report(findings: Vec<Finding>) -> Report {
         ran: vec!["delayed_ack", "missing_index"],
         could_not_run: vec![NotRun { code: "redis_thread", lacks: "a Redis or Valkey server".into() }],
         bounds: Bound::of("CPUs of host".into(), 4.0, 38.0, 10_000.0, 1_000.0).into_iter().collect(),
+        breakdown: None,
     }
 }
 

@@ -56,9 +56,10 @@ impl Fleet {
     }
 
     /// Whether the controller that had a run last, or a later one, gives signs of life. Takes about a second and a half if
-    /// none does.
+    /// none does. Also true if this cannot be learned.
     pub async fn is_conducted(&self, saved: &Saved) -> bool {
-        let Ok(mut beats) = self.client.subscribe(subject::beat(&saved.run)).await else { return false };
+        // Without a subscription nothing is known of the run, and it is left alone.
+        let Ok(mut beats) = self.client.subscribe(subject::beat(&saved.run)).await else { return true };
         let heard = async {
             while let Some(message) = beats.next().await {
                 let signed = signature_of(message.headers.as_ref());

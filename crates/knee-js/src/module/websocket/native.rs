@@ -52,6 +52,8 @@ pub fn functions<'js>(ctx: &Ctx<'js>, dialect: Dialect) -> Result<Object<'js>> {
     object.put("fail", Function::new(ctx.clone(), fail)?)?;
     object.put("kind", Function::new(ctx.clone(), kind)?)?;
     object.put("bytes", Function::new(ctx.clone(), bytes)?)?;
+    object.put("buffered", Function::new(ctx.clone(), buffered)?)?;
+    object.put("event", Function::new(ctx.clone(), shown::event)?)?;
     object.put("utf8", Function::new(ctx.clone(), utf8)?)?;
     object.put("text", Function::new(ctx.clone(), text)?)?;
     Ok(object)
@@ -98,7 +100,7 @@ fn hear<'js>(ctx: Ctx<'js>, id: f64, until: Opt<Value<'js>>) -> Result<Option<Va
                 line.note_received(*at);
             }
             worked(&ctx, event.bytes())?;
-            return shown::event(&ctx, &state, event).map(Some);
+            return shown::array(&ctx, &state, event).map(Some);
         }
         if state.now() >= until {
             return Ok(None);
@@ -138,11 +140,20 @@ fn send<'js>(ctx: Ctx<'js>, id: f64, data: Value<'js>) -> Result<Option<String>>
     if let Some(text) = data.as_string() {
         let text = Text::of(text.clone())?;
         worked(&ctx, text.len())?;
+        note_buffered(&state, id, text.len());
         return sent(&ctx, &state, id, |line| line.send(Opcode::Text, text.as_bytes()));
     }
     let bytes = bytes_of(&data).unwrap_or_default();
     worked(&ctx, bytes.len())?;
+    note_buffered(&state, id, bytes.len());
     sent(&ctx, &state, id, |line| line.send(Opcode::Binary, &bytes))
+}
+
+/// As in k6, a message counts as buffered even if it cannot be sent.
+fn note_buffered(state: &State, id: f64, bytes: usize) {
+    if let Some(line) = line(state, id) {
+        line.note_buffered(bytes);
+    }
 }
 
 fn ping(ctx: Ctx<'_>, id: f64) -> Result<Option<String>> {
@@ -194,6 +205,11 @@ fn warn(ctx: Ctx<'_>, words: String) -> Result<()> {
 
 fn fail(ctx: Ctx<'_>, words: String) -> Result<()> {
     Err(go_error::throw(&ctx, &words))
+}
+
+/// `buffered(id)`: bytes that were sent and that the script does not know to be written; undefined for a forgotten socket.
+fn buffered(ctx: Ctx<'_>, id: f64) -> Result<Option<f64>> {
+    Ok(line(&*state(&ctx)?, id).map(|line| line.buffered() as f64))
 }
 
 /// The type of a value as k6's messages name it.

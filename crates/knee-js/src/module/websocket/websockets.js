@@ -1,18 +1,10 @@
-// The sockets of k6/websockets. What happens on a socket is passed to the function that `native.dial` gets; the states
-// and the handlers of the script are kept here.
+// The sockets of k6/websockets. What happens on a socket is passed to the function that `native.dial` gets. A load can
+// have tens of thousands of sockets, so what they have in common is made once, and their handlers when there is one.
 (native, { Blob, bytesOf }) => {
-  const { defineProperty } = Object;
+  const { create, defineProperty, defineProperties } = Object;
   const EVENTS = ['message', 'error', 'open', 'close', 'ping', 'pong'];
   const [CONNECTING, OPEN, CLOSING, CLOSED] = [0, 1, 2, 3];
   const fix = (object, name, value) => defineProperty(object, name, { value, enumerable: true });
-  const show = (object, name, get, set) => defineProperty(object, name, { get, set, enumerable: true });
-
-  // The handlers of a socket: for each event the one of `on...`, then those that were added.
-  const listeners = () => {
-    const all = Object.create(null);
-    for (const event of EVENTS) all[event] = { on: undefined, added: [] };
-    return all;
-  };
 
   // What `send` takes besides texts.
   const bytesToSend = (data) => {
@@ -33,121 +25,148 @@
     }
   };
 
-  const open = (url, protocols, params) => {
-    const socket = {};
-    const handlers = listeners();
-    const shown = { state: CONNECTING, buffered: 0, extensions: [], protocol: '', binaryType: 'blob' };
-    let [closeCode, closeReason] = [0, ''];
+  // The handlers of an event: the one of `on...`, then those that were added.
+  const handlersOf = (state, event) => (state.handlers ??= create(null))[event] ??= { on: undefined, added: undefined };
 
-    const made = (type, at = native.wall()) => {
-      const event = {};
-      fix(event, 'type', type);
-      fix(event, 'target', socket);
-      fix(event, 'timestamp', at);
-      return event;
-    };
-    const call = (event) => {
-      const { on, added } = handlers[event.type];
-      for (const handler of on === undefined ? added : [on, ...added]) handler.call(undefined, event);
-    };
-    const end = (error) => {
-      if (shown.state === CLOSED) return;
-      shown.state = CLOSED;
-      if (error !== undefined) call(fix(made('error'), 'error', error));
-      const event = made('close');
-      if (closeCode !== 0) fix(event, 'code', closeCode);
-      call(fix(event, 'reason', closeReason));
-    };
-    // As in k6, a handler that throws ends its socket.
-    const callOrEnd = (event) => {
-      try {
-        call(event);
-      } catch (thrown) {
-        native.finish(id);
-        end(String(thrown));
-        throw thrown;
-      }
-    };
-    const take = {
-      open(protocol, extensions) {
-        if (shown.state !== CONNECTING) return;
-        shown.state = OPEN;
-        [shown.protocol, shown.extensions] = [protocol, extensions];
-        callOrEnd(made('open'));
-      },
-      refused(error) { end(error); },
-      message(data, isText, at) {
-        const event = made('message', at);
-        const isBlob = !isText && shown.binaryType === 'blob';
-        fix(event, 'data', isBlob ? new Blob([data]) : data);
-        callOrEnd(fix(event, 'origin', address));
-      },
-      ping(error) {
-        if (error !== undefined) call(fix(made('error'), 'error', error));
-        else call(made('ping'));
-      },
-      pong(unknown) {
-        if (unknown !== undefined) native.warn(`received pong for unknown ping ID ${unknown}`);
-        call(made('pong'));
-      },
-      written(bytes) { shown.buffered -= bytes; },
-      end(code, reason, error) {
-        if (code !== undefined) [closeCode, closeReason] = [code, reason];
-        end(error);
-      },
-    };
-    const deliver = ([event, ...values]) => take[event](...values);
+  const call = (state, type, make) => {
+    const { on, added } = state.handlers?.[type] ?? {};
+    if (on === undefined && added === undefined) return;
+    const event = make();
+    if (added === undefined) on.call(undefined, event);
+    else for (const handler of on === undefined ? added : [on, ...added]) handler.call(undefined, event);
+  };
+  const made = (state, type, ...more) => native.event(type, state.socket, native.wall(), ...more);
+  const fail = (state, error) => call(state, 'error', () => made(state, 'error', 'error', error));
+  const end = (state, error) => {
+    if (state.phase === CLOSED) return;
+    state.phase = CLOSED;
+    if (error !== undefined) fail(state, error);
+    const code = state.code === 0 ? [] : ['code', state.code];
+    call(state, 'close', () => made(state, 'close', ...code, 'reason', state.reason));
+  };
+  // As in k6, a handler that throws ends its socket.
+  const callOrEnd = (state, type, make) => {
+    try {
+      call(state, type, make);
+    } catch (thrown) {
+      state.buffered = native.buffered(state.id) ?? state.buffered;
+      native.finish(state.id);
+      end(state, String(thrown));
+      throw thrown;
+    }
+  };
 
-    const [id, address] = native.dial(url, protocols, params, deliver);
-    const mustBeOpen = () => {
-      if (shown.state !== OPEN) native.fail('InvalidStateError');
-    };
-    fix(socket, 'addEventListener', (type, handler) => {
-      if (typeof handler !== 'function') {
-        native.fail(`handler for event type ${JSON.stringify(String(type))} isn't a callable function`);
-      }
-      const known = handlers[type];
-      if (known !== undefined) known.added.push(handler);
-    });
-    fix(socket, 'send', (data) => {
-      mustBeOpen();
-      const isText = typeof data === 'string';
-      const payload = isText ? data : bytesToSend(data);
-      shown.buffered += isText ? native.utf8(data).byteLength : payload.byteLength;
-      native.send(id, payload);
-    });
-    fix(socket, 'ping', () => {
-      mustBeOpen();
-      native.ping(id);
-    });
-    fix(socket, 'close', (code = 0, reason = '') => {
-      if (shown.state === CLOSING || shown.state === CLOSED) return;
-      const [number, text] = [Math.trunc(Number(code)) || 0, String(reason)];
-      checkClose(number, text);
-      shown.state = CLOSING;
-      closeCode = number || 1000;
-      native.close(id, closeCode, text);
-    });
-    fix(socket, 'url', address);
-    show(socket, 'readyState', () => shown.state);
-    show(socket, 'bufferedAmount', () => shown.buffered);
-    show(socket, 'extensions', () => shown.extensions);
-    show(socket, 'protocol', () => shown.protocol);
-    show(socket, 'binaryType', () => shown.binaryType, (type) => {
+  const take = {
+    __proto__: null,
+    open(state, protocol, extensions) {
+      if (state.phase !== CONNECTING) return;
+      state.phase = OPEN;
+      [state.protocol, state.extensions] = [protocol, extensions];
+      callOrEnd(state, 'open', () => made(state, 'open'));
+    },
+    refused: end,
+    message(state, data, isText, at) {
+      callOrEnd(state, 'message', () => {
+        const shown = !isText && state.binaryType === 'blob' ? new Blob([data]) : data;
+        return native.event('message', state.socket, at, 'data', shown, 'origin', state.url);
+      });
+    },
+    ping(state, error) {
+      if (error !== undefined) fail(state, error);
+      else call(state, 'ping', () => made(state, 'ping'));
+    },
+    pong(state, unknown) {
+      if (unknown !== undefined) native.warn(`received pong for unknown ping ID ${unknown}`);
+      call(state, 'pong', () => made(state, 'pong'));
+    },
+    end(state, code, reason, error, buffered) {
+      state.buffered = buffered;
+      if (code !== undefined) [state.code, state.reason] = [code, reason];
+      end(state, error);
+    },
+  };
+
+  const checkOpen = (state) => {
+    if (state.phase !== OPEN) native.fail('InvalidStateError');
+  };
+  const close = (state, code, reason) => {
+    if (state.phase === CLOSING || state.phase === CLOSED) return;
+    const [number, text] = [Math.trunc(Number(code)) || 0, String(reason)];
+    checkClose(number, text);
+    state.phase = CLOSING;
+    state.code = number || 1000;
+    native.close(state.id, state.code, text);
+  };
+  const listen = (state, type, handler) => {
+    if (typeof handler !== 'function') {
+      native.fail(`handler for event type ${JSON.stringify(String(type))} isn't a callable function`);
+    }
+    const event = String(type);
+    if (EVENTS.includes(event)) (handlersOf(state, event).added ??= []).push(handler);
+  };
+
+  // Where the accessors of a socket, which all sockets share, find its state.
+  const STATE = Symbol('state');
+  const shown = (get, set) => ({ __proto__: null, get, set, enumerable: true });
+  const ACCESSORS = {
+    __proto__: null,
+    readyState: shown(function readyState() { return this[STATE].phase; }),
+    bufferedAmount: shown(function bufferedAmount() {
+      const state = this[STATE];
+      return native.buffered(state.id) ?? state.buffered;
+    }),
+    extensions: shown(function extensions() { return this[STATE].extensions; }),
+    protocol: shown(function protocol() { return this[STATE].protocol; }),
+    binaryType: shown(function binaryType() { return this[STATE].binaryType; }, function binaryType(type) {
       if (type !== 'blob' && type !== 'arraybuffer') {
         native.fail(`unknown binaryType ${type}, the supported ones are "blob" and "arraybuffer"`);
       }
-      shown.binaryType = type;
+      this[STATE].binaryType = type;
+    }),
+  };
+  for (const event of EVENTS) {
+    // As in k6, reading it yields a function even if there is no handler.
+    const read = function read() {
+      const state = this[STATE];
+      return () => state.handlers?.[event]?.on;
+    };
+    ACCESSORS[`on${event}`] = shown(read, function write(handler) {
+      const isNone = handler === undefined || handler === null;
+      if (!isNone && typeof handler !== 'function') native.fail(`a value for 'on${event}' should be callable`);
+      handlersOf(this[STATE], event).on = isNone ? undefined : handler;
     });
-    for (const event of EVENTS) {
-      // As in k6, reading it yields a function even if there is no handler.
-      show(socket, `on${event}`, () => () => handlers[event].on, (handler) => {
-        const isNone = handler === undefined || handler === null;
-        if (!isNone && typeof handler !== 'function') native.fail(`a value for 'on${event}' should be callable`);
-        handlers[event].on = isNone ? undefined : handler;
-      });
-    }
-    return socket;
+  }
+
+  const open = (url, protocols, params) => {
+    const socket = {};
+    const state = {
+      socket,
+      id: 0,
+      url: '',
+      phase: CONNECTING,
+      buffered: 0,
+      extensions: [],
+      protocol: '',
+      binaryType: 'blob',
+      code: 0,
+      reason: '',
+      handlers: undefined,
+    };
+    const deliver = (event, ...values) => take[event](state, ...values);
+    [state.id, state.url] = native.dial(url, protocols, params, deliver);
+    fix(socket, 'addEventListener', (type, handler) => listen(state, type, handler));
+    fix(socket, 'send', (data) => {
+      checkOpen(state);
+      native.send(state.id, typeof data === 'string' ? data : bytesToSend(data));
+    });
+    fix(socket, 'ping', () => {
+      checkOpen(state);
+      native.ping(state.id);
+    });
+    fix(socket, 'close', (code = 0, reason = '') => close(state, code, reason));
+    fix(socket, 'url', state.url);
+    defineProperty(socket, STATE, { value: state });
+    return defineProperties(socket, ACCESSORS);
   };
 
   return {

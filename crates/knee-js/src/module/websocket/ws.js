@@ -53,7 +53,8 @@
     let over = false;
 
     const fire = (event, ...values) => {
-      for (const handler of handlers[event] ?? []) handler.call(undefined, ...values);
+      const added = handlers[event];
+      if (added !== undefined) for (const handler of added) handler.call(undefined, ...values);
     };
     const report = (text) => {
       if (text !== undefined) fire('error', problem(text));
@@ -86,12 +87,13 @@
       setInterval(act, delay) { timers.add('setInterval', callable(act), delay, true); },
       setTimeout(act, delay) { timers.add('setTimeout', callable(act), delay, false); },
     };
-    const take = ([event, ...values]) => {
-      if (event === 'message') fire(values[1] ? 'message' : 'binaryMessage', values[0]);
-      if (event === 'ping') report(values[0]);
+    const take = (happened) => {
+      const event = happened[0];
+      if (event === 'message') fire(happened[2] ? 'message' : 'binaryMessage', happened[1]);
+      else if (event === 'ping') report(happened[1]);
       if (event === 'ping' || event === 'pong') fire(event);
       if (event === 'end') {
-        const [code, text, error] = values;
+        const [, code, text, error] = happened;
         if (error !== undefined) fire('error', problem(error, { code, text }));
         shut(code ?? 1001);
       }

@@ -1,0 +1,208 @@
+//! A statement that reads far more rows than it returns, for a reason that no other rule knows.
+//!
+//! Needs the statements of a PostgreSQL server. Rules that know the reason win over this one. Does not look at statements
+//! that count, sum or group: they read many rows for few on purpose.
+
+use crate::definition::{Checked, Draft, Rule};
+use crate::evidence::Evidence;
+use crate::figure::{number, percent, seconds};
+use crate::finding::{Gain, Remedy, Signal, Unit};
+use crate::plan;
+use crate::query::{self, Query, Table};
+use crate::watched::Watched;
+
+pub(super) const RULE: Rule = Rule {
+    code: "wasted_reads",
+    finds: "a statement that reads many rows and blocks for few rows, whatever the reason",
+    needs: "a PostgreSQL server with pg_stat_statements",
+    limits: "a SELECT, UPDATE or DELETE that does not count, sum or group takes 10 % of the execution time and 30 % of the mean response time; it reads 100 blocks per call and 50 per row; scans of a table that it names read 20 rows for each row that all statements on the table return, and 1,000 per call; no other statement on the table reads more blocks. All of them, or nothing",
+    source: "An index is what planners prefer up to 5 % of the rows of a table, which is one row of 20. 100 and 50 blocks are those of `missing_index`. A nested loop reads four blocks per row and join, so that joins alone seldom need 50. Below 30 %, another part of the response is the larger one.",
+    cause: "The path to the rows leads past many others: an index has only a part of the condition, or the order without the condition; the planner walks an index because it expects the first row soon; a function or a cast hides a column; the condition is checked on rows of a join.",
+    remedy: "Compare the rows that each step of EXPLAIN (ANALYZE, BUFFERS) reads with those that it keeps. Where most are filtered out, an index with all compared columns before the columns of the order reads only what is returned.",
+    explains: &["cache_miss"],
+    check,
+};
+
+const BLOCKS: f64 = 100.0;
+const BLOCKS_PER_ROW: f64 = 50.0;
+const ROWS: f64 = 1_000.0;
+const TIMES: f64 = 20.0;
+/// Share of the mean response time.
+const OF_RESPONSE: f64 = 0.3;
+
+fn check(evidence: &Evidence<'_>) -> Checked {
+    let mut drafts = Vec::new();
+    for (server, queries) in query::servers(evidence)? {
+        for query in query::heavy(&queries).filter(|query| is_search(query)) {
+            let of_response = evidence.response_mean().map(|mean| query.seconds_per_request() / mean);
+            if of_response.is_none_or(|share| share < OF_RESPONSE) {
+                continue;
+            }
+            let tables = query.statement.tables.iter().filter_map(|named| query::table(&server, named));
+            let wasted =
+                tables.filter_map(|table| signals(&server, &queries, query, &table).zip(Some(table)));
+            let most = wasted.max_by(|(_, one), (_, other)| {
+                one.rows_read_per_second().total_cmp(&other.rows_read_per_second())
+            });
+            drafts.extend(most.map(|(signals, table)| draft(evidence, &server, query, &table, signals)));
+        }
+    }
+    Ok(drafts)
+}
+
+/// Whether a statement looks for rows, all of which it returns or changes.
+fn is_search(query: &Query<'_>) -> bool {
+    matches!(query.statement.verb.as_str(), "select" | "update" | "delete")
+        && query.blocks >= BLOCKS
+        && !query.condenses()
+}
+
+/// The blocks of the statement and the rows of the table's scans, if both are out of proportion.
+fn signals(
+    server: &Watched<'_>,
+    queries: &[Query<'_>],
+    query: &Query<'_>,
+    table: &Table<'_>,
+) -> Option<Vec<Signal>> {
+    let of_table = || queries.iter().filter(|other| other.names(server, table));
+    let blocks = |query: &Query<'_>| query.blocks * query.per_second;
+    let is_largest = of_table().all(|other| blocks(other) <= blocks(query));
+    let calls: f64 = of_table().map(|other| other.per_second).sum();
+    let returned: f64 = of_table().map(Query::rows_per_second).sum();
+    let read = table.rows_read_per_second();
+    let signals: Vec<Signal> = [
+        Signal::at_least(
+            "blocks read per row returned",
+            Unit::Count,
+            Some(query.blocks_per_row()),
+            BLOCKS_PER_ROW,
+            "pg_stat_statements",
+        ),
+        Signal::at_least(
+            format!("rows that scans of {} read, per row that statements on it return", table.name),
+            Unit::Count,
+            Some(read / returned).filter(|_| read >= ROWS * calls),
+            TIMES,
+            "pg_stat_user_tables",
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (is_largest && signals.len() == 2).then_some(signals)
+}
+
+fn draft(
+    evidence: &Evidence<'_>,
+    server: &Watched<'_>,
+    query: &Query<'_>,
+    table: &Table<'_>,
+    signals: Vec<Signal>,
+) -> Draft {
+    Draft {
+        subject: query.subject(server),
+        statement: format!(
+            "a statement reads {} blocks to return {} rows, {} of the database's time: most rows of {} that it reads are not \
+             in its result{}",
+            number(query.blocks),
+            number(query.rows),
+            percent(query.time_share),
+            table.name,
+            filtered(server, query).unwrap_or_default(),
+        ),
+        signals,
+        remedy: Remedy::advice(
+            "find the step of EXPLAIN (ANALYZE, BUFFERS) that filters out most rows, and give it an index with all compared \
+             columns, then those of the order",
+        ),
+        gain: Gain::saves(
+            evidence.response_mean(),
+            Some(query.seconds_per_request()),
+            format!("the statement takes {} per request", seconds(query.seconds_per_request())),
+        ),
+    }
+}
+
+/// The first step of the plan that leaves out rows it has read.
+fn filtered(server: &Watched<'_>, query: &Query<'_>) -> Option<String> {
+    let nodes = plan::nodes(server.text("statement.plan", query.id)?);
+    let node = nodes.iter().find(|node| node.filter.is_some() || node.join_filter.is_some())?;
+    let filter = node.filter.as_deref().or(node.join_filter.as_deref())?;
+    Some(format!("; its plan checks {filter} on each row of its {}", node.kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Confidence;
+    use crate::testing::{Costs, Scene};
+
+    const NEAR: &str =
+        "SELECT d.id, d.name FROM depots d JOIN stock s ON s.depot = d.id WHERE s.sku = $1 AND d.open";
+
+    /// A statement per request, and what scans of its table read for each.
+    fn search(text: &str, rows: f64, blocks: f64, read: f64) -> Scene {
+        let mut scene = Scene::steady();
+        let server = scene.postgres();
+        let costs = Costs { per_request: 1.0, seconds: 0.003, rows, blocks, ..Costs::default() };
+        scene.statement(server, "2", text, &costs);
+        scene.table(server, "public.stock", 200_000.0, [0.0, 0.0], [1_000.0, 1_000.0 * read]);
+        scene
+    }
+
+    #[test]
+    fn a_statement_that_reads_thousands_of_rows_for_twenty_is_found_with_the_step_that_drops_them() {
+        let mut scene = search(NEAR, 20.0, 1_900.0, 30_000.0);
+        let plan = r#"[{"Plan": {"Node Type": "Nested Loop", "Plan Rows": 20, "Plans": [
+            {"Node Type": "Index Scan", "Relation Name": "stock", "Plan Rows": 20, "Filter": "(sku = $1)"}]}}]"#;
+        scene.text(0, "statement.plan", "2", plan);
+        let finding = scene.found("wasted_reads").unwrap();
+        assert_eq!((finding.confidence, finding.evidence.len()), (Confidence::Likely, 2));
+        assert!(
+            finding.statement.ends_with("; its plan checks (sku = $1) on each row of its Index Scan"),
+            "{}",
+            finding.statement
+        );
+    }
+
+    #[test]
+    fn a_statement_that_returns_what_it_reads_or_that_sums_it_up_is_healthy() {
+        assert_eq!(search(NEAR, 2_000.0, 1_900.0, 2_100.0).found("wasted_reads"), None);
+        assert_eq!(search(NEAR, 20.0, 1_900.0, 40.0).found("wasted_reads"), None, "a join of many tables");
+        assert_eq!(search(NEAR, 20.0, 60.0, 30_000.0).found("wasted_reads"), None, "few blocks");
+        for text in [
+            "SELECT state, count(*) FROM stock WHERE depot = $1 GROUP BY state",
+            "SELECT sum (pieces) FROM stock WHERE depot = $1",
+            "SELECT DISTINCT sku FROM stock WHERE depot = $1",
+        ] {
+            assert_eq!(search(text, 3.0, 1_900.0, 30_000.0).found("wasted_reads"), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn rows_that_another_statement_reads_are_not_those_of_this_one() {
+        let mut scene = search(NEAR, 20.0, 1_900.0, 30_000.0);
+        let report = "SELECT depot, sum(pieces) FROM stock GROUP BY depot";
+        let costs =
+            Costs { per_request: 0.5, seconds: 0.02, rows: 50.0, blocks: 9_000.0, ..Costs::default() };
+        scene.statement(0, "3", report, &costs);
+        assert_eq!(scene.found("wasted_reads"), None);
+    }
+
+    #[test]
+    fn a_statement_that_is_a_small_part_of_the_response_is_left_alone() {
+        let mut scene = Scene::with(|sample, _, _| sample.wait += 0.02);
+        let server = scene.postgres();
+        let costs = Costs { seconds: 0.003, rows: 20.0, blocks: 1_900.0, ..Costs::default() };
+        scene.statement(server, "2", NEAR, &costs);
+        scene.table(server, "public.stock", 200_000.0, [0.0, 0.0], [1_000.0, 3e7]);
+        assert_eq!(scene.found("wasted_reads"), None);
+    }
+
+    #[test]
+    fn a_rule_that_knows_the_reason_wins() {
+        let mut scene = search("SELECT id FROM stock WHERE shelf = $1 LIMIT 5", 5.0, 1_900.0, 0.0);
+        scene.table(0, "public.stock", 200_000.0, [1_000.0, 2e8], [0.0, 0.0]);
+        let codes: Vec<_> = scene.report().findings.iter().map(|finding| finding.code).collect();
+        assert_eq!(codes, ["missing_index"]);
+    }
+}

@@ -1,0 +1,117 @@
+//! Requests that only read, each of which changes a row: when its user was last seen, how often a page was shown.
+//!
+//! Needs the statements of a PostgreSQL server. Looks at loads of GET and HEAD alone, by the names of their endpoints; the
+//! method is not in the record. Does not weigh what the change is worth.
+
+use crate::definition::{Checked, Draft, Rule};
+use crate::evidence::Evidence;
+use crate::figure::number;
+use crate::finding::{Remedy, Signal, Unit};
+use crate::lack::Lack;
+use crate::query::{self, Query};
+use crate::watched::Watched;
+
+pub(super) const RULE: Rule = Rule {
+    code: "writes_on_read",
+    finds: "requests that read, each of which changes a row",
+    needs: "a load of GET or HEAD alone, by the names of its endpoints, and a PostgreSQL server of version 14 to 17 with pg_stat_statements",
+    limits: "a statement changes rows one to three times per response, each count within 5 %; the WAL is flushed once for every second response. Both, or nothing",
+    source: "GET and HEAD are safe: a client asks for no change (RFC 9110, section 9.2.1). A change per response needs a transaction of its own, which waits for the disk; other work of the database comes at a pace of its own, and not once per response.",
+    cause: "The time at which a user was last seen or a token last used, a counter of views, a session that is saved again: written to the database with each request.",
+    remedy: "Write it at most once per minute and user, gather it in memory or in a cache and write it together, or leave it out.",
+    explains: &[],
+    check,
+};
+
+/// Calls per response that count as a whole number.
+const MOST: f64 = 3.0;
+const WITHIN: f64 = 0.05;
+/// Flushes per response.
+const FLUSHES: f64 = 0.5;
+
+fn check(evidence: &Evidence<'_>) -> Checked {
+    let servers = query::servers(evidence)?;
+    if !reads_only(evidence) {
+        return Err(Lack::of("a load of GET or HEAD alone"));
+    }
+    Ok(servers.iter().filter_map(|(server, queries)| changed(evidence, server, queries)).collect())
+}
+
+/// Whether the names of all endpoints with requests begin with a method that reads.
+fn reads_only(evidence: &Evidence<'_>) -> bool {
+    let used = evidence.run.measured.endpoints.iter().enumerate().filter(|(_, tally)| tally.planned > 0);
+    let names = used
+        .map(|(place, _)| evidence.run.endpoints.get(place).map_or("", |endpoint| endpoint.name.as_str()));
+    let names: Vec<&str> = names.collect();
+    !names.is_empty() && names.iter().all(|name| name.starts_with("GET ") || name.starts_with("HEAD "))
+}
+
+fn changed(evidence: &Evidence<'_>, server: &Watched<'_>, queries: &[Query<'_>]) -> Option<Draft> {
+    let is_per_response = |query: &&Query<'_>| {
+        let whole = query.per_request.round();
+        (1.0..=MOST).contains(&whole)
+            && (query.per_request / whole - 1.0).abs() <= WITHIN
+            && query.rows * query.per_request >= FLUSHES
+    };
+    let changes = |query: &&Query<'_>| {
+        matches!(query.statement.verb.as_str(), "insert" | "update" | "delete" | "merge")
+    };
+    let query = queries.iter().filter(changes).find(is_per_response)?;
+    let flushes = server.rise("wal.syncs", "").and_then(|syncs| evidence.per_request(syncs));
+    let signals: Vec<Signal> = [
+        Signal::at_least(
+            "calls per response of a statement that changes rows",
+            Unit::Count,
+            Some(query.per_request),
+            1.0 - WITHIN,
+            "pg_stat_statements",
+        ),
+        Signal::at_least("flushes of the WAL per response", Unit::Count, flushes, FLUSHES, "pg_stat_wal"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (signals.len() == 2).then(|| Draft {
+        subject: query.subject(server),
+        statement: format!(
+            "requests that only read change a row {} times each, and the WAL is flushed {} times per response",
+            number(query.per_request),
+            number(flushes.unwrap_or(0.0))
+        ),
+        signals,
+        remedy: Remedy::advice(
+            "write it once per minute and user at most, or gather it in memory or in a cache and write it together",
+        ),
+        gain: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Costs, RATE, Scene};
+
+    /// Requests that read, and a statement that is executed this often per request.
+    fn profiles(name: &str, calls: f64, flushes: f64) -> Scene {
+        let mut scene = Scene::steady();
+        scene.run.endpoints[0].name = name.into();
+        let server = scene.postgres();
+        let text = "UPDATE members SET seen_at = now() WHERE id = $1";
+        scene.statement(server, "2", text, &Costs { per_request: calls, ..Costs::default() });
+        scene.counter(server, "wal.syncs", "", flushes * RATE as f64);
+        scene
+    }
+
+    #[test]
+    fn a_row_that_each_reader_changes_is_found() {
+        let finding = profiles("GET /members/{id}", 1.0, 0.9).found("writes_on_read").unwrap();
+        assert!(finding.subject.name.starts_with("UPDATE members"));
+    }
+
+    #[test]
+    fn writers_jobs_beside_the_load_and_changes_that_are_gathered_are_healthy() {
+        assert!(profiles("POST /members", 1.0, 0.9).lacks("writes_on_read").is_some());
+        assert_eq!(profiles("GET /a", 0.6, 0.6).found("writes_on_read"), None, "a job beside the load");
+        assert_eq!(profiles("GET /a", 1.4, 0.9).found("writes_on_read"), None, "a job beside the load");
+        assert_eq!(profiles("GET /a", 1.0, 0.01).found("writes_on_read"), None, "no commit waits");
+    }
+}
