@@ -26,10 +26,10 @@ impl Breakdown {
         seconds / self.response_s
     }
 
-    /// Whether more work was observed than there was waiting: some of it ran in parallel, or was not for these
-    /// responses.
+    /// Whether more work was observed than a response takes: some of it ran in parallel, or was not for these responses.
+    /// Up to that, work can be beside the sending and the receiving.
     pub fn overlaps(&self) -> bool {
-        self.work_s() > self.waiting_s
+        self.work_s() > self.response_s
     }
 
     /// All observed work, in seconds per response.

@@ -213,6 +213,16 @@ mod tests {
     }
 
     #[test]
+    fn work_beside_the_sending_and_the_receiving_is_ordinary() {
+        let mut scene = Scene::with(|sample, _, _| (sample.wait, sample.receive) = (0.02, 0.02));
+        let process = scene.process("shop (pid 7)");
+        scene.counter(process, "process.cpu.user", "", 0.03 * RATE as f64);
+        let breakdown = of(&scene).unwrap();
+        assert!(breakdown.work_s() > breakdown.waiting_s && !breakdown.overlaps(), "{breakdown:?}");
+        assert!(breakdown.unobserved_s.abs() < 1e-12);
+    }
+
+    #[test]
     fn connections_and_large_bodies_are_parts_of_their_own() {
         let mut scene = Scene::with(|sample, _, _| {
             sample.connect = Some(0.004);

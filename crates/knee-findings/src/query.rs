@@ -60,6 +60,11 @@ impl Query<'_> {
         self.blocks / self.rows.max(1.0)
     }
 
+    /// Whether it changes rows.
+    pub(crate) fn changes_rows(&self) -> bool {
+        matches!(self.statement.verb.as_str(), "insert" | "update" | "delete" | "merge")
+    }
+
     /// Whether it makes few rows of many on purpose: it counts, sums, groups or drops what is the same.
     pub(crate) fn condenses(&self) -> bool {
         let text = self.text.to_lowercase().replace(" (", "(");

@@ -1,4 +1,4 @@
-//! Imports of price lists, and the audit of what the staff did, in PostgreSQL.
+//! Imports of price lists, and an audit log of the staff's changes, in PostgreSQL.
 //!
 //! Does not parse HTTP. The indexes of the audit are made in [`crate::prepare`].
 

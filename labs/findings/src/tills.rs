@@ -18,7 +18,7 @@ const LEAD: Duration = Duration::from_millis(50);
 const RETRY: Duration = Duration::from_millis(100);
 /// How often a migration is tried.
 const TRIES: usize = 100;
-/// How long nobody notices a connection that was not given back: until its object is collected.
+/// How long a connection that was not given back is missing: until its object is collected.
 const LOST: Duration = Duration::from_secs(2);
 /// The lock that the defect takes for every card.
 const ONE_FOR_ALL: i64 = 0;

@@ -50,9 +50,7 @@ fn triggered(
     updated: f64,
 ) -> Option<Draft> {
     let names = |query: &&Query<'_>| query.names(server, table);
-    let changes = |query: &&Query<'_>| {
-        matches!(query.statement.verb.as_str(), "insert" | "update" | "delete" | "merge")
-    };
+    let changes = |query: &&Query<'_>| query.changes_rows();
     let seen: f64 =
         queries.iter().filter(changes).filter(names).map(|query| query.rows * query.per_request).sum();
     if seen > EXPLAINED * updated {

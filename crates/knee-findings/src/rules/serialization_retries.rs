@@ -60,9 +60,7 @@ fn retried(server: &Watched<'_>, queries: &[Query<'_>]) -> Option<Draft> {
     .flatten()
     .collect();
     let text = begins().next()?.text;
-    let changes = |query: &&Query<'_>| {
-        matches!(query.statement.verb.as_str(), "insert" | "update" | "delete" | "merge")
-    };
+    let changes = |query: &&Query<'_>| query.changes_rows();
     // Otherwise they can be readers that end with ROLLBACK. A change that fails does not count as a call.
     let is_writing = queries.iter().filter(changes).any(|query| query.per_request >= CHANGED);
     (is_writing && signals.len() == 2).then(|| Draft {

@@ -53,9 +53,7 @@ fn changed(evidence: &Evidence<'_>, server: &Watched<'_>, queries: &[Query<'_>])
             && (query.per_request / whole - 1.0).abs() <= WITHIN
             && query.rows * query.per_request >= FLUSHES
     };
-    let changes = |query: &&Query<'_>| {
-        matches!(query.statement.verb.as_str(), "insert" | "update" | "delete" | "merge")
-    };
+    let changes = |query: &&Query<'_>| query.changes_rows();
     let query = queries.iter().filter(changes).find(is_per_response)?;
     let flushes = server.rise("wal.syncs", "").and_then(|syncs| evidence.per_request(syncs));
     let signals: Vec<Signal> = [

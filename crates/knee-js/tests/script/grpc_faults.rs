@@ -16,6 +16,7 @@ use knee_js::program::Limits;
 
 use super::harness::run_against;
 use super::server::Server;
+use super::share::{self, Share};
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -27,7 +28,7 @@ const END_HEADERS: u8 = 4;
 const ACK: u8 = 1;
 
 /// Calls of each run.
-const CALLS: u64 = 12;
+const CALLS: u64 = share::ALL;
 
 /// The bytes of a frame (RFC 9113, 4.1).
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -100,28 +101,6 @@ enum Then {
 }
 
 type Respond = fn(stream: u32) -> Vec<u8>;
-
-/// Which calls meet the fault.
-#[derive(Clone, Copy, Debug)]
-enum Share {
-    One,
-    Third,
-    All,
-}
-
-impl Share {
-    const fn has(self, call: u64) -> bool {
-        match self {
-            Self::One => call == 5,
-            Self::Third => call % 3 == 1,
-            Self::All => true,
-        }
-    }
-
-    fn count(self) -> u64 {
-        (0..CALLS).filter(|call| self.has(*call)).count() as u64
-    }
-}
 
 /// A server of which each call gets a good response as soon as its last message has come.
 pub fn start_good() -> Server {
@@ -196,7 +175,7 @@ service Echo { rpc Say(Text) returns (Text); rpc Many(Text) returns (stream Text
 /// Expects the calls that meet `respond` to get `code`, and to be `fault` in the record.
 fn check(respond: Respond, then: Then, code: u32, fault: Fault) {
     thread::scope(|scope| {
-        for share in [Share::One, Share::Third, Share::All] {
+        for share in Share::EACH {
             scope.spawn(move || check_share(share, respond, then, code, fault));
         }
     });

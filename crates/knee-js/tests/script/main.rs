@@ -27,6 +27,7 @@ mod peer;
 mod redis;
 mod secret;
 mod server;
+mod share;
 mod socket_faults;
 mod sockets;
 mod tables;

@@ -16,9 +16,10 @@ use knee_js::program::Limits;
 use super::harness::run_text_against;
 use super::peer::{accept, frame, read_head};
 use super::server::Server;
+use super::share::{self, Share};
 
 /// Iterations of each run; each opens a socket of both modules.
-const SOCKETS: u64 = 12;
+const SOCKETS: u64 = share::ALL;
 
 /// What the server does with a socket that meets the fault.
 #[derive(Clone, Copy)]
@@ -44,24 +45,6 @@ const UPGRADE: &str = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\
 
 /// A text and a close, as all other sockets get them.
 const GOOD: Fault = Fault { head: UPGRADE, frames: b"\x81\x04fine\x88\x02\x03\xe8", then: Then::Wait };
-
-/// Which sockets meet the fault.
-#[derive(Clone, Copy, Debug)]
-enum Share {
-    One,
-    Third,
-    All,
-}
-
-impl Share {
-    const fn has(self, number: u64) -> bool {
-        match self {
-            Self::One => number == 5,
-            Self::Third => number % 3 == 1,
-            Self::All => true,
-        }
-    }
-}
 
 fn start(share: Share, fault: Fault) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -136,13 +119,13 @@ const CUT: Lines = &[
 /// Runs the script with each share; `opens` says whether a handshake that meets the fault is OK.
 fn check(name: &str, fault: Fault, expected: Lines, opens: bool) {
     thread::scope(|scope| {
-        for share in [Share::One, Share::Third, Share::All] {
+        for share in Share::EACH {
             scope.spawn(move || {
                 let outcome = run_text_against(&start(share, fault), SOURCE, Limits::default());
                 let of = |number| if share.has(number) { expected } else { OF_GOOD };
                 let lines: Vec<&str> = (0..SOCKETS).flat_map(of).copied().collect();
                 assert_eq!(outcome.lines, lines, "{name}, {share:?}");
-                let bad = 2 * (0..SOCKETS).filter(|number| share.has(*number)).count() as u64;
+                let bad = 2 * share.count();
                 let ok = if opens { 2 * SOCKETS } else { 2 * SOCKETS - bad };
                 let tally = outcome.run.unwrap().measured.all();
                 assert_eq!((tally.planned, tally.count(Ended::Ok)), (2 * SOCKETS, ok), "{name}, {share:?}");

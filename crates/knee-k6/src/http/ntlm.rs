@@ -42,7 +42,7 @@ const NEGOTIATE_BYTES: u32 = 40;
 const AUTHENTICATE_BYTES: usize = 64;
 /// Windows 7, with which the package answers.
 const VERSION: [u8; 8] = [6, 1, 0xb1, 0x1d, 0, 0, 0, 15];
-/// Numbers of the parts of what a server says of itself: the last one, and its time.
+/// Numbers of fields in the information about the target (`AV_PAIR`): the end of the list, and the server's time.
 const END: u16 = 0;
 const TIME: u16 = 7;
 /// Time from 1601, from which Windows counts, to 1970, in units of 100 ns.

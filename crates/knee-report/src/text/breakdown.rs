@@ -42,8 +42,8 @@ pub(crate) fn remarks(breakdown: &Breakdown) -> Vec<String> {
     remarks
 }
 
-/// What more work than waiting means.
-const OVERLAP: &str = "The observed work takes longer than the responses wait: some of it runs in parallel, or is not \
+/// What more work than a response takes means.
+const OVERLAP: &str = "The observed work takes longer than the responses: some of it runs in parallel, or is not \
      for these responses.";
 
 /// A time per response, its share of the response time, and what it is.

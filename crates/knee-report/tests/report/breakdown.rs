@@ -81,7 +81,7 @@ fn a_breakdown_of_small_parts_alone_is_no_section_and_a_server_without_statement
 fn work_in_parallel_is_said() {
     let view = view(vec![part(PartKind::Statement, "SELECT 1", 0.08, Some(8.0))], 0.0);
     let text = text::render(&view, &Style::default()).replace('\n', " ");
-    assert!(text.contains("The observed work takes longer than the responses wait"), "{text}");
+    assert!(text.contains("The observed work takes longer than the responses:"), "{text}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The defects of what requests pass before their route. That of the redirects is tested beside `gate`.
+//! The defects of limits and authentication, which come before the routes. That of the redirects is tested in `src/gate.rs`.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! A path that asks who is there by NTLM, and reads the proof by itself: it shares no code with knee.
 //!
-//! The challenge is constant, as is the time in it. Does not remember connections: each request begins anew. What is
+//! The challenge is constant, as is the time in it. Does not remember connections: each request begins a handshake of its own. What is
 //! offered is a step of the path: `NTLM`, `Negotiate`, `all` and more, see [`answer`].
 
 use base64::Engine;
