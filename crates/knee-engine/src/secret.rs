@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use memchr::{memchr2, memchr3};
 use url::Url;
 
 /// A URL that can be shown: without user, password and fragment, and with secret query values masked.
@@ -35,7 +36,7 @@ pub fn endpoint(name: &str) -> String {
     let Some(sign) = sign_of_host(name) else { return without_host(&without_user(name)) };
     let (scheme, rest) = name.split_at(sign);
     let (host, rest) = host_and_rest(rest);
-    let (path, parameters) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
+    let (path, parameters) = rest.split_at(start_of_parameters(rest));
     format!("{scheme}{host}{}{}", masked_path(path), masked_parameters(parameters))
 }
 
@@ -44,17 +45,28 @@ fn sign_of_host(text: &str) -> Option<usize> {
     text.find("://").filter(|sign| !text[..*sign].contains(['?', '#']))
 }
 
+/// Where the query or the fragment starts; the end of the text without both. The names of endpoints can be megabytes long,
+/// if a script makes them.
+fn start_of_parameters(text: &str) -> usize {
+    memchr2(b'?', b'#', text.as_bytes()).unwrap_or(text.len())
+}
+
+/// Where path, query or fragment start after a host; the end of the text without them.
+fn end_of_authority(text: &str) -> usize {
+    memchr3(b'/', b'?', b'#', text.as_bytes()).unwrap_or(text.len())
+}
+
 /// The host after the sign with which a text starts, with the sign and without a user; and what follows the host.
 fn host_and_rest(text: &str) -> (String, &str) {
     let (sign, text) = text.split_at(3);
-    let (authority, rest) = text.split_at(text.find(['/', '?', '#']).unwrap_or(text.len()));
+    let (authority, rest) = text.split_at(end_of_authority(text));
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     (format!("{sign}{host}"), rest)
 }
 
 /// A URL without scheme and host, as scripts make them by mistake, with the values of its secret parameters masked.
 fn without_host(text: &str) -> String {
-    let (path, parameters) = text.split_at(text.find(['?', '#']).unwrap_or(text.len()));
+    let (path, parameters) = text.split_at(start_of_parameters(text));
     let path = match path.split_once(';') {
         Some((start, parameters)) => format!("{start};{}", masked_path(parameters)),
         None => path.to_owned(),
@@ -106,7 +118,7 @@ fn start_of_url(text: &str) -> Option<usize> {
 /// A text without the user and the password before its host, if it is a URL without a scheme. What stands before it, such
 /// as a method, stays.
 fn without_user(text: &str) -> Cow<'_, str> {
-    let (authority, rest) = text.split_at(text.find(['/', '?', '#']).unwrap_or(text.len()));
+    let (authority, rest) = text.split_at(end_of_authority(text));
     let (before, authority) = authority.split_at(authority.rfind(' ').map_or(0, |blank| blank + 1));
     match authority.rsplit_once('@') {
         Some((user, host)) if user.contains(':') => format!("{before}***@{host}{rest}").into(),

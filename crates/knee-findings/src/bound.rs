@@ -25,7 +25,8 @@ pub struct Bound {
     pub demand_s: f64,
     /// Complete responses per second that it allows: servers / demand.
     pub limit_per_s: f64,
-    /// The measured throughput as a share of that.
+    /// The measured throughput as a share of that, 1 at most: what was busy and what was answered are read at moments that
+    /// are milliseconds apart, and work of others in between counts as demand.
     pub reached: f64,
 }
 
@@ -35,7 +36,7 @@ impl Bound {
     pub fn of(resource: String, servers: f64, busy: f64, completions: f64, throughput: f64) -> Option<Self> {
         let demand_s = busy / completions;
         let limit_per_s = servers / demand_s;
-        let reached = throughput / limit_per_s;
+        let reached = (throughput / limit_per_s).min(1.0);
         let known = [servers, busy, completions, throughput, demand_s, limit_per_s, reached];
         let known = known.iter().all(|figure| figure.is_finite() && *figure > 0.0);
         known.then_some(Self { resource, servers, demand_s, limit_per_s, reached })

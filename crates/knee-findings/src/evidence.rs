@@ -3,7 +3,8 @@
 //! Calculates, and judges nothing. Times are in seconds here, because observers report seconds.
 
 use knee_core::histogram::Histogram;
-use knee_core::observation::{Observations, SourceKind};
+use knee_core::metric::{Key, Sink};
+use knee_core::observation::{Observations, SourceKind, SourceState};
 use knee_core::outcome::Outcome;
 use knee_core::record::{Point, Run};
 use knee_core::tally::{EndpointTally, Phase};
@@ -12,6 +13,8 @@ use knee_core::unit::Nanos;
 use crate::lack::Lack;
 use crate::watched::{Index, Rise, Watched};
 
+/// The metric of scripts that counts sockets.
+const SOCKETS: &str = "ws_sessions";
 /// An interval counts as whole from this share of the planned width on.
 const WHOLE: f64 = 0.9;
 
@@ -99,6 +102,15 @@ impl<'a> Evidence<'a> {
         &self.all.phases[phase as usize]
     }
 
+    /// Sockets that scripts opened.
+    pub(crate) fn sockets(&self) -> u64 {
+        let all = Key { metric: SOCKETS.to_owned(), ..Key::default() };
+        match self.run.metrics.series.get(&all).map(|series| &series.sink) {
+            Some(Sink::Counter(counter)) => counter.sum() as u64,
+            _ => 0,
+        }
+    }
+
     /// The whole intervals of the measured time, in order.
     pub(crate) fn steady(&self) -> Vec<&'a Point> {
         let (from, to) = self.window();
@@ -126,8 +138,17 @@ impl<'a> Evidence<'a> {
     /// # Errors
     /// The kind of source that is missing, with the flag that observes one.
     pub(crate) fn needed(&self, kind: SourceKind) -> Result<Vec<Watched<'_>>, Lack> {
-        let sources = self.sources(kind);
-        if sources.is_empty() { Err(Lack::of(missing(kind))) } else { Ok(sources) }
+        let (refused, read): (Vec<_>, Vec<_>) = self
+            .sources(kind)
+            .into_iter()
+            .partition(|source| matches!(source.source.state, SourceState::Refused { .. }));
+        match refused.first() {
+            _ if !read.is_empty() => Ok(read),
+            Some(refused) => {
+                Err(Lack::of(format!("{} to be read: it refused the observer", refused.source.name)))
+            }
+            None => Err(Lack::of(missing(kind))),
+        }
     }
 
     /// CPUs of the machine that `host` observes, or of this machine if the target runs here; `None` if unknown.

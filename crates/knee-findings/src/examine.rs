@@ -4,15 +4,23 @@
 
 use std::cmp::Ordering;
 
+use knee_core::outcome::Outcome;
 use knee_core::validity::Validity;
 
 use crate::bound;
 use crate::evidence::Evidence;
 use crate::finding::{Finding, Gain, NotRun, Report};
+use crate::lack::Lack;
 use crate::parts::breakdown;
 use crate::rules::RULES;
 
-/// Applies every rule. A run that is invalid describes the load generator, so no rule runs on it.
+/// The rule that knows responses which refuse.
+const REFUSALS: &str = "rate_limit";
+/// Below this share of OK requests, what was measured are errors, and nothing in it says what stops the service.
+const OK_MIN: f64 = 0.01;
+
+/// Applies every rule. A run that is invalid describes the load generator, so no rule runs on it; neither does one on a run
+/// of errors, but that which knows refusals.
 pub fn examine(evidence: &Evidence<'_>) -> Report {
     if evidence.run.validity.validity == Validity::Invalid {
         let lacks = || "a run that is not invalid".to_owned();
@@ -21,8 +29,13 @@ pub fn examine(evidence: &Evidence<'_>) -> Report {
     }
     let (bounds, breakdown) = (bound::bounds(evidence), breakdown(evidence));
     let mut report = Report { bounds, breakdown, ..Report::default() };
+    let only_errors = only_errors(evidence);
     for rule in RULES {
-        match (rule.check)(evidence) {
+        let checked = match &only_errors {
+            Some(lack) if rule.code != REFUSALS => Err(lack.clone()),
+            _ => (rule.check)(evidence),
+        };
+        match checked {
             Ok(drafts) => {
                 report.ran.push(rule.code);
                 let with_evidence = drafts.into_iter().filter(|draft| !draft.signals.is_empty());
@@ -34,6 +47,13 @@ pub fn examine(evidence: &Evidence<'_>) -> Report {
     leave_out_explained(&mut report.findings);
     report.findings.sort_by(by_gain);
     report
+}
+
+/// What is lacking if next to nothing was answered OK; `None` if enough was, or nothing was sent at all.
+fn only_errors(evidence: &Evidence<'_>) -> Option<Lack> {
+    let (ok, planned) = (evidence.all().count(Outcome::Ok), evidence.all().planned);
+    let is_too_few = planned > 0 && (ok as f64) < OK_MIN * planned as f64;
+    is_too_few.then(|| Lack::of(format!("OK responses: {ok} of {planned} requests were answered OK")))
 }
 
 /// Leaves out findings that another one explains. A hint explains nothing.

@@ -46,7 +46,7 @@ pub struct Finding {
     pub evidence: Vec<Signal>,
     /// What to change.
     pub remedy: Remedy,
-    /// What the change gains at most, if the evidence bounds it.
+    /// What the change gains, as far as the evidence says.
     pub gain: Option<Gain>,
     /// How far the evidence goes.
     pub confidence: Confidence,
@@ -165,7 +165,8 @@ pub enum Unit {
     Share,
 }
 
-/// The most that a change can gain, by a bound that the evidence supports. Not a promise: what it does must be measured.
+/// What a change gains by the measured times alone. Not a promise: where requests wait in queues, which become shorter as
+/// well, it can gain more, and where the time is not all saved, less. What it does must be measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "figure", rename_all = "snake_case")]
 pub enum Gain {
@@ -173,18 +174,18 @@ pub enum Gain {
     MeanResponse {
         /// As measured.
         from: f64,
-        /// At best.
+        /// Without what the change saves.
         to: f64,
-        /// Where the bound comes from.
+        /// Where that comes from.
         bound: String,
     },
     /// Complete responses per second.
     Throughput {
         /// As measured.
         from: f64,
-        /// At best.
+        /// Without what the change saves.
         to: f64,
-        /// Where the bound comes from.
+        /// Where that comes from.
         bound: String,
     },
 }

@@ -21,6 +21,7 @@ mod growing_cpu;
 mod growing_responses;
 mod hot_row;
 mod idle_in_transaction;
+mod insert_per_row;
 mod large_values;
 mod lock_wait;
 mod log_output;
@@ -36,6 +37,7 @@ mod redis_command;
 mod redis_conflicts;
 mod redis_connections;
 mod redis_evictions;
+mod redis_lock;
 mod redis_round_trips;
 mod redis_thread;
 mod replica_behind;
@@ -76,6 +78,7 @@ pub const RULES: &[Rule] = &[
     deep_offset::RULE,
     row_product::RULE,
     many_statements::RULE,
+    insert_per_row::RULE,
     long_list::RULE,
     large_values::RULE,
     row_trigger::RULE,
@@ -96,6 +99,7 @@ pub const RULES: &[Rule] = &[
     replica_behind::RULE,
     redis_command::RULE,
     redis_conflicts::RULE,
+    redis_lock::RULE,
     redis_round_trips::RULE,
     redis_connections::RULE,
     redis_evictions::RULE,

@@ -4,7 +4,8 @@
 
 use std::fmt::Write as _;
 
-use knee_core::observation::{FigureUnit, Series, SeriesKind, SourceKind, Text};
+use knee_core::metric::{Contains, Key, Kind, Sink};
+use knee_core::observation::{FigureUnit, Series, SeriesKind, SourceKind, SourceState, Text};
 use knee_core::schedule::Curve;
 use knee_core::unit::Nanos;
 use knee_core::validity::note::NOTES;
@@ -30,6 +31,49 @@ fn a_healthy_service_has_no_finding_and_no_hint() {
     let report = healthy().report();
     assert_eq!(report.findings, []);
     assert!(report.ran.len() >= 28, "{:?}", report.could_not_run);
+}
+
+#[test]
+fn nothing_is_found_in_a_run_of_errors_alone() {
+    let failing = |share: f64| {
+        let mut scene = Scene::with(move |sample, _, dice| {
+            if dice.share() < share {
+                sample.status = 404;
+            }
+        });
+        let host = scene.host(2.0);
+        scene.counter(host, "host.cpu.time", "user", 1.99);
+        scene.report()
+    };
+    let report = failing(1.0);
+    assert_eq!(report.findings, []);
+    assert_eq!(report.ran, ["rate_limit"]);
+    let lacks = &report.could_not_run.first().unwrap().lacks;
+    assert_eq!(lacks, "OK responses: 0 of 30000 requests were answered OK");
+    assert!(failing(0.5).ran.len() > 5, "half of the responses say something");
+}
+
+#[test]
+fn a_source_that_refused_the_observer_is_named_and_not_taken_for_idle() {
+    let mut scene = Scene::steady();
+    let server = scene.source(SourceKind::Postgres, "postgres://shop");
+    scene.observations.sources[server].state = SourceState::Refused { reason: "no password".to_owned() };
+    let lacks = scene.lacks("lock_wait").unwrap();
+    assert_eq!(lacks, "postgres://shop to be read: it refused the observer");
+}
+
+#[test]
+fn sockets_and_streams_have_a_connection_each_and_are_no_fault_of_keep_alive() {
+    let opened = |sockets: f64| {
+        let mut scene = Scene::with(|sample, _, _| sample.connect = Some(0.002));
+        let (contains, mut sink) = (Contains::Default, Sink::new(Kind::Counter));
+        sink.add(sockets, 0);
+        let key = Key { metric: "ws_sessions".to_owned(), ..Key::default() };
+        scene.run.metrics.series.insert(key, knee_core::metric::Series { contains, adds: None, sink });
+        scene.found("no_keep_alive").map(|finding| finding.confidence)
+    };
+    assert_eq!(opened(30_000.0), None);
+    assert!(opened(100.0).is_some(), "a hundred of 30,000 connections are sockets");
 }
 
 #[test]

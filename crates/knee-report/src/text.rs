@@ -80,18 +80,33 @@ pub fn beside_k6(view: &View, style: &Style) -> String {
     let style = &Style { width: style.width.max(WIDTH_MIN), ..*style };
     let blocks = [
         // What was planned stands in the options; the plan here counts iterations, not requests.
-        title(view, style).into_iter().take(1).chain(plan::part(&view.head)).collect(),
+        title(view, style)
+            .into_iter()
+            .take(1)
+            .chain(plan::part(&view.head))
+            .chain(failures(view, style))
+            .collect(),
         finding::lines(&view.findings, style),
         breakdown::lines(view.findings.breakdown.as_ref(), style),
         times::events(view, style),
         times::table(view, style),
         section::endpoints(view, style),
+        if view.total.not_ok() > 0 { section::statuses(view, style) } else { Vec::new() },
         section::errors(view, style),
         parts::lines(view, style),
         beside::lines(view, style),
         validity::lines(view, style),
     ];
     join(&blocks)
+}
+
+/// That most requests failed: k6's summary says it of HTTP requests alone, and not of handshakes of sockets or calls of
+/// gRPC.
+fn failures(view: &View, style: &Style) -> Option<String> {
+    let (not_ok, planned) = (view.total.not_ok(), view.total.books.planned);
+    let (share, numbers) = answer::failed(view);
+    let line = format!("{share} of the requests failed: {numbers}");
+    (planned > 0 && not_ok > planned / 2).then(|| style.palette.paint(Tone::Warn, &line))
 }
 
 /// The first lines: program and target, then the plan.

@@ -28,6 +28,9 @@ const LIMIT: Duration = Duration::from_secs(25 * 60);
 const LONG: [&str; 10] =
     ["cli", "report", "truth", "service", "jobs", "script", "faults", "fixture", "sim", "sale"];
 
+/// How many lines are repeated of an executable that failed without naming a test.
+const LAST_LINES: usize = 20;
+
 /// Between two looks at what runs.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -52,12 +55,25 @@ struct Running {
     scratch: TempDir,
 }
 
+/// An executable of which a test failed.
+#[derive(Debug, PartialEq, Eq)]
+struct Failure {
+    /// Its name, its package and how it ended.
+    executable: String,
+    /// What its failed tests printed. Repeated at the end, where a reader looks first and where a log that is cut has it.
+    said: String,
+}
+
 /// Builds all tests of these packages and features, runs them, and runs the tests in the documentation.
 pub(super) fn run(root: &Path, arguments: &[String]) -> Result<()> {
     let executables = build(root, arguments)?;
     let failed = run_all(in_order(executables))?;
     if !failed.is_empty() {
-        bail!("tests failed in {}", failed.join(", "));
+        let names: Vec<&str> = failed.iter().map(|failure| failure.executable.as_str()).collect();
+        for failure in &failed {
+            println!("ci: failed: {}\n{}", failure.executable, failure.said);
+        }
+        bail!("tests failed in {}", names.join(", "));
     }
     super::cargo(root, &["test", "--locked", "--doc"], arguments)
 }
@@ -93,7 +109,7 @@ fn in_order(mut executables: Vec<Executable>) -> VecDeque<Executable> {
 }
 
 /// Runs all of them; returns which failed.
-fn run_all(mut waiting: VecDeque<Executable>) -> Result<Vec<String>> {
+fn run_all(mut waiting: VecDeque<Executable>) -> Result<Vec<Failure>> {
     let (mut running, mut failed) = (Vec::new(), Vec::new());
     while !(waiting.is_empty() && running.is_empty()) {
         while running.len() < BESIDE
@@ -143,15 +159,28 @@ fn ended(running: &mut Running) -> Result<Option<ExitStatus>> {
     Ok(Some(running.child.wait()?))
 }
 
-/// Prints what it printed; returns its name if it failed.
-fn conclude(done: &Running, status: ExitStatus) -> Result<Option<String>> {
+/// Prints what it printed; returns it with what its failed tests said if it failed.
+fn conclude(done: &Running, status: ExitStatus) -> Result<Option<Failure>> {
     let Executable { name, package, path, .. } = &done.executable;
     let text = String::from_utf8_lossy(&std::fs::read(&done.output)?).into_owned();
     println!("     Running {name} of {package} ({})", path.display());
     println!("{text}");
     println!("ci: {name} of {package} took {:.1} s", done.begun.elapsed().as_secs_f64());
     debug_assert!(done.output.starts_with(done.scratch.path()), "the output goes with the temporary files");
-    Ok((!status.success()).then(|| format!("{name} of {package} ({status})")))
+    Ok((!status.success()).then(|| Failure {
+        executable: format!("{name} of {package} ({status})"),
+        said: what_failed(&text).to_owned(),
+    }))
+}
+
+/// The part of a test executable's output that is about its failures; the end of it if no test had ended as failed, as when
+/// the process was ended.
+fn what_failed(text: &str) -> &str {
+    if let Some(at) = text.find("\nfailures:\n") {
+        return text[at..].trim();
+    }
+    let lines_before = text.rmatch_indices('\n').nth(LAST_LINES);
+    lines_before.map_or(text, |(at, _)| &text[at..]).trim()
 }
 
 #[cfg(test)]
@@ -176,6 +205,18 @@ mod tests {
             executable("two", "/bin/false"),
             executable("three", "/bin/true"),
         ];
-        assert_eq!(run_all(all.into()).unwrap(), ["two of a-package (exit status: 1)"]);
+        let failed = run_all(all.into()).unwrap();
+        let names: Vec<_> = failed.into_iter().map(|failure| failure.executable).collect();
+        assert_eq!(names, ["two of a-package (exit status: 1)"]);
+    }
+
+    #[test]
+    fn the_failed_tests_are_repeated_and_otherwise_the_last_lines() {
+        let listed = "test a ... ok\ntest b ... FAILED\n\nfailures:\n\n---- b stdout ----\nleft: 1\n\nfailures:\n    b\n";
+        let said = "failures:\n\n---- b stdout ----\nleft: 1\n\nfailures:\n    b";
+        assert_eq!(what_failed(listed), said);
+        let ended = (0..100).fold(String::new(), |text, line| text + &format!("test {line} ... ok\n"));
+        assert!(what_failed(&ended).starts_with("test 80 "), "{}", what_failed(&ended));
+        assert_eq!(what_failed("killed"), "killed");
     }
 }

@@ -40,11 +40,6 @@ impl List {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::First, Self::Second, Self::Third, Self::Fourth];
 
-    /// Whether the rules have learned from it.
-    pub const fn is_learned(self) -> bool {
-        !matches!(self, Self::Fourth)
-    }
-
     /// Its name in a sentence.
     pub const fn name(self) -> &'static str {
         match self {

@@ -48,7 +48,9 @@ fn lab(folder: &Path) -> Result<Lab> {
 
 fn study(name: &str, folder: &Path) -> Result<Study> {
     let path = folder.join("study.toml");
-    Study::read(name, &text(&path)?).with_context(|| path.display().to_string())
+    let study = Study::read(name, &text(&path)?).with_context(|| path.display().to_string())?;
+    let results = folder.join("RESULTS.md");
+    Ok(if results.is_file() { study.with_results(&text(&results)?) } else { study })
 }
 
 /// The text of a file.

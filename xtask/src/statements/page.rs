@@ -1,6 +1,6 @@
 //! `docs/concept/statements.md`: a table of all statements for each lab.
 //!
-//! Writes what the files say. Results are not read: there are none with the present rules yet.
+//! Writes what the files say. Results by older rules count as none.
 
 use std::fmt::Write as _;
 
@@ -20,8 +20,9 @@ of the five documents, in our own words, with its published figure. Each stateme
 - **not testable here**: no measurement on the machine of the re-tests can decide the statement, for the given reason.
 - **open**: no study tests the statement yet. The table says what a test would need.
 
-The last results of the studies are from before the present rules of validity and verdicts. The lab's page links them,
-and this page does not repeat them. The lines are those of the published document.
+A verdict is that of the study's results, with the measured figure. Some studies have not run since the rules of
+validity and verdicts were last changed: their older results are linked on the lab's page, and this page does not repeat
+them. The lines are those of the published document.
 [`statements.toml`](../reference/statements-toml.md) is the format behind this page.
 ";
 
@@ -119,17 +120,20 @@ fn result(lab: &Lab, statement: &Statement) -> String {
     if let Some(needed) = &statement.open {
         return format!("open: {}", escaped(needed));
     }
-    let reasons: Vec<Option<&str>> = claims(lab, statement).map(|(_, claim)| claim.not_testable()).collect();
-    if reasons.iter().all(Option::is_none) {
-        return NOT_RUN.to_owned();
+    let found: Vec<String> = claims(lab, statement)
+        .map(|(study, claim)| match (claim.not_testable(), study.verdict(claim)) {
+            (Some(reason), _) => format!("not testable here: {}", escaped(reason)),
+            (None, Some(verdict)) => verdict.to_owned(),
+            (None, None) => NOT_RUN.to_owned(),
+        })
+        .collect();
+    match &found[..] {
+        [first, rest @ ..] if rest.iter().all(|other| other == first) => first.clone(),
+        _ => {
+            let named = statement.claims.iter().zip(&found);
+            named.map(|(reference, what)| format!("`{reference}`: {what}")).collect::<Vec<_>>().join("; ")
+        }
     }
-    let mut parts: Vec<String> = Vec::new();
-    for (reference, reason) in statement.claims.iter().zip(reasons) {
-        let what = reason
-            .map_or_else(|| NOT_RUN.to_owned(), |reason| format!("not testable here: {}", escaped(reason)));
-        parts.push(if statement.claims.len() == 1 { what } else { format!("`{reference}`: {what}") });
-    }
-    parts.join("; ")
 }
 
 /// Text that stays in its cell.

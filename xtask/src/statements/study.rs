@@ -17,6 +17,8 @@ pub(super) struct Study {
     pub name: String,
     /// The claims by id.
     pub claims: BTreeMap<String, Claim>,
+    /// What the study says of its claims, by their text; empty until it has run with the present rules.
+    verdicts: BTreeMap<String, String>,
 }
 
 /// A claim.
@@ -25,11 +27,26 @@ pub(super) struct Claim {
     /// Whether it is the study's own; otherwise it was published.
     #[serde(default)]
     pub goal: bool,
+    /// What it says.
+    #[serde(default)]
+    text: String,
     metric: Option<String>,
     untestable: Option<String>,
     testable: Option<String>,
     below: Option<toml::Value>,
     above: Option<toml::Value>,
+}
+
+/// How results begin that were measured before the present rules.
+const OLDER: &str = "> Measured on ";
+
+/// The text of a claim, and its verdict with the measured figure, from a row of a table of claims: text, published,
+/// measured, verdict and more.
+fn verdict_of_row(row: &str) -> Option<(String, String)> {
+    let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+    let [text, _, measured, verdict, ..] = cells[..] else { return None };
+    let said = if measured == "–" { verdict.to_owned() } else { format!("{verdict} ({measured})") };
+    Some((text.replace('\\', ""), said))
 }
 
 #[derive(Deserialize)]
@@ -45,7 +62,20 @@ impl Study {
     /// If the text is not TOML, or its claims have another form.
     pub(super) fn read(name: &str, text: &str) -> Result<Self> {
         let file: File = toml::from_str(text)?;
-        Ok(Self { name: name.to_owned(), claims: file.claims })
+        Ok(Self { name: name.to_owned(), claims: file.claims, verdicts: BTreeMap::new() })
+    }
+
+    /// The same with what its results say, a `RESULTS.md`.
+    pub(super) fn with_results(self, results: &str) -> Self {
+        let is_older = results.starts_with(OLDER);
+        let rows =
+            results.lines().filter(|line| !is_older && line.starts_with("| ")).filter_map(verdict_of_row);
+        Self { verdicts: rows.collect(), ..self }
+    }
+
+    /// What the study found of a claim, as Markdown for a cell; `None` without a result by the present rules.
+    pub(super) fn verdict(&self, claim: &Claim) -> Option<&str> {
+        self.verdicts.get(claim.text.trim()).map(String::as_str)
     }
 
     /// How statements name a claim of this study.
@@ -103,6 +133,20 @@ mod tests {
         }
         assert_eq!(not_testable("metric = \"errors\"\nbelow = \"0.1%\""), None);
         assert_eq!(not_testable("metric = \"p95\"\nexpect = \"faster\""), None);
+    }
+
+    #[test]
+    fn a_verdict_is_that_of_the_row_with_the_text_of_the_claim_unless_the_results_are_older() {
+        let study = || Study::read("a", "[claims.b]\ntext = \"lists <b> are fast\"").expect("it is TOML");
+        let table = "| published statement | published | measured | verdict | like for like |\n|---|---|---|---|---|\n\
+                     | lists \\<b> are fast | 2x | p95: -40 % \\[-50 % to -30 %\\], faster | confirmed | yes |\n";
+        let of = |results: &str| {
+            let study = study().with_results(results);
+            study.claim("a/b").and_then(|claim| study.verdict(claim)).map(str::to_owned)
+        };
+        assert_eq!(of(table).as_deref(), Some("confirmed (p95: -40 % \\[-50 % to -30 %\\], faster)"));
+        assert_eq!(of(&format!("> Measured on 2026-11-22 by knee\n\n{table}")), None);
+        assert_eq!(of(""), None);
     }
 
     #[test]

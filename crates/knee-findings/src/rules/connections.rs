@@ -11,7 +11,7 @@ use crate::figure::{number, percent};
 use crate::finding::{Gain, Remedy, Signal, Subject, Unit};
 use crate::lack::Lack;
 
-const LIMITS: &str = "0.05 connections per request beyond the first of each virtual user; opening them takes 10 % of the response time; 1,000 sockets wait to be reused (needs `host`). Connections alone are a hint from 0.5 per request on";
+const LIMITS: &str = "0.05 connections per request beyond the first of each virtual user, and those of WebSockets and of streams of events, which need one each; opening them takes 10 % of the response time; 1,000 sockets wait to be reused (needs `host`). Connections alone are a hint from 0.5 per request on";
 const SOURCE: &str = "A connection that is kept serves hundreds of requests; one in 20 already shows in the CPU time of both sides.";
 
 pub(super) const KEEP_ALIVE: Rule = Rule {
@@ -64,7 +64,9 @@ fn check(evidence: &Evidence<'_>, what: &str, advice: &str) -> Checked {
         return Err(Lack::of(format!("{REQUESTS_MIN} requests")));
     }
     let users = evidence.run.head.plan.users_max();
-    let beyond = all.connections.saturating_sub(users) as f64 / all.planned as f64;
+    let of_its_own = evidence.sockets().saturating_add(evidence.phase(Phase::FirstEvent).count());
+    let kept = users.saturating_add(of_its_own);
+    let beyond = all.connections.saturating_sub(kept) as f64 / all.planned as f64;
     if beyond < PER_REQUEST {
         return Ok(Vec::new());
     }

@@ -14,7 +14,7 @@ use crate::watched::Watched;
 pub(super) const RULE: Rule = Rule {
     code: "pool_exhausted",
     finds: "requests that wait for a connection of the service's pool",
-    needs: "a PostgreSQL server, with 10 samples of its backends by application",
+    needs: "a PostgreSQL server, with 8 samples of its backends by application",
     limits: "all connections of an application are busy in 90 % of the samples, and their number does not change; the load has 1.5 times as many requests in flight; the CPUs are busy to 70 % at most",
     source: "Little's law: with all of c connections busy, requests beyond c only wait.",
     cause: "The pool is smaller than the concurrency that the service needs, or a connection is held longer than its statements take.",
@@ -23,7 +23,8 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-const SAMPLES_MIN: usize = 10;
+/// A load of 10 s has nine or ten, one per second.
+const SAMPLES_MIN: usize = 8;
 const PINNED: f64 = 0.9;
 const IN_FLIGHT: f64 = 1.5;
 const BUSY: f64 = 0.7;
@@ -45,7 +46,11 @@ fn check(evidence: &Evidence<'_>) -> Checked {
             drafts.extend(exhausted(evidence, &server, application, &all, &busy));
         }
     }
-    if sampled { Ok(drafts) } else { Err(Lack::of("10 samples of the backends by application")) }
+    if sampled {
+        Ok(drafts)
+    } else {
+        Err(Lack::of(format!("{SAMPLES_MIN} samples of the backends by application")))
+    }
 }
 
 fn exhausted(
@@ -104,12 +109,17 @@ fn exhausted(
 
 #[cfg(test)]
 mod tests {
+    use knee_core::schedule::Curve;
+
     use crate::Confidence;
-    use crate::testing::Scene;
+    use crate::testing::{RATE, Scene};
 
     /// Two connections for 1,000 requests/s of 5 ms: five are in flight.
     fn pool(size: f64, busy: f64) -> Scene {
-        let mut scene = Scene::steady();
+        pool_during(Scene::steady(), size, busy)
+    }
+
+    fn pool_during(mut scene: Scene, size: f64, busy: f64) -> Scene {
         let host = scene.host(4.0);
         scene.busy_host(host, 0.4);
         let server = scene.postgres();
@@ -123,6 +133,16 @@ mod tests {
         let finding = pool(2.0, 2.0).found("pool_exhausted").unwrap();
         assert_eq!(finding.confidence, Confidence::Strong);
         assert!(finding.gain.unwrap().share() > 0.5);
+    }
+
+    #[test]
+    fn a_load_of_ten_seconds_with_a_sample_that_came_late_is_long_enough() {
+        let of = |seconds| {
+            let load = Scene::sized(seconds, |_| RATE, Curve::constant(10.0), |_, _, _| {});
+            pool_during(load, 2.0, 2.0)
+        };
+        assert!(of(8).found("pool_exhausted").is_some());
+        assert_eq!(of(5).lacks("pool_exhausted").unwrap(), "8 samples of the backends by application");
     }
 
     #[test]

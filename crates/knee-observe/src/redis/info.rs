@@ -22,6 +22,7 @@ const FIELDS: &[(&str, &str, FigureUnit, SeriesKind)] = &[
     ("total_net_output_bytes", "redis.output_bytes", Bytes, Counter),
     ("keyspace_hits", "redis.keyspace.hits", Count, Counter),
     ("keyspace_misses", "redis.keyspace.misses", Count, Counter),
+    ("rdb_changes_since_last_save", "redis.changes", Count, Counter),
     ("expired_keys", "redis.keys.expired", Count, Counter),
     ("evicted_keys", "redis.keys.evicted", Count, Counter),
     ("used_cpu_user", "redis.cpu.user", Seconds, Counter),

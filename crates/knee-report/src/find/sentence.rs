@@ -6,11 +6,14 @@ use knee_study::statistics::verdict::Verdict;
 use knee_study::study::{Conclusion, Effect};
 
 use super::{Proof, Search, Tried};
-use crate::clean;
 use crate::study::{figure, result, row_of, verdict};
+use crate::text::answer;
+use crate::{View, clean};
 
 /// Most signals that the sentence names.
 const SIGNALS_MAX: usize = 2;
+/// From this share of failures on, the failures are the answer.
+const FAILED: f64 = 0.99;
 
 /// The sentence; without a full stop.
 pub fn sentence(search: &Search) -> String {
@@ -20,6 +23,10 @@ pub fn sentence(search: &Search) -> String {
             let why = search.look.validity.warnings.iter().find(|one| one.validity == Validity::Invalid);
             let why = why.map(|why| format!(": {} [{}]", clean::line(&why.message), clean::line(&why.code)));
             format!("no answer, because the load is invalid{}", why.unwrap_or_default())
+        }
+        Proof::NotTried { .. } if only_errors(&search.look) => {
+            let (share, numbers) = answer::failed(&search.look);
+            format!("no answer, because {share} of the requests failed: {numbers}")
         }
         Proof::Tried(tried) => match findings.get(tried.finding) {
             Some(finding) => format!("{}; {}", found(finding), shown(tried, &remedy(finding, tried))),
@@ -37,6 +44,12 @@ pub fn sentence(search: &Search) -> String {
             }
         },
     }
+}
+
+/// Whether next to nothing was answered OK, so that no rule looked for more.
+fn only_errors(view: &View) -> bool {
+    let (not_ok, planned) = (view.total.not_ok(), view.total.books.planned);
+    view.findings.findings.is_empty() && not_ok as f64 > FAILED * planned as f64
 }
 
 /// What is the matter, and by which figures it was found.

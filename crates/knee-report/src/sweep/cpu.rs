@@ -3,7 +3,7 @@
 //! Does not judge; [`knee_study::cpu`] does.
 
 use knee_core::unit::Nanos;
-use knee_study::cpu::{CpuFinding, FULL};
+use knee_study::cpu::CpuFinding;
 use knee_study::sweep::bound::{CpuBound, CpuUse, ProgramUse, Role};
 
 use crate::clean;
@@ -27,9 +27,9 @@ pub fn sentences(used: &CpuUse) -> Vec<String> {
         let programs: Vec<String> = used.programs.iter().map(program).collect();
         sentences.push(format!("CPUs used near saturation: {}.", programs.join(", ")));
     }
-    let strangers = used.programs.iter().filter(|one| one.role == Role::Other && one.busiest_thread >= FULL);
-    sentences.extend(strangers.map(|one| {
-        format!("One thread of `{}` fills a CPU: if the service waits for it, it is the limit.", name(one))
+    sentences.extend(used.waited_for.iter().map(|name| {
+        let name = quoted(name);
+        format!("One thread of `{name}` fills a CPU: if the service waits for it, it is the limit.")
     }));
     sentences
 }
@@ -89,7 +89,12 @@ fn program(one: &ProgramUse) -> String {
 }
 
 fn name(one: &ProgramUse) -> String {
-    clean::line(&one.name).replace('`', "'")
+    quoted(&one.name)
+}
+
+/// For backticks around it.
+fn quoted(name: &str) -> String {
+    clean::line(name).replace('`', "'")
 }
 
 fn amount(used: f64) -> String {

@@ -32,6 +32,11 @@ pub fn advice(report: &Report, co_located: Option<bool>) -> Option<String> {
     Some(format!("Failures with response times below {least} cannot be judged: {remedy}."))
 }
 
+/// Whether connections no longer bring goodput.
+fn no_more(report: &Report) -> bool {
+    report.config.kind == LoadKind::Connections && report.saturation.is_some_and(|found| found.reached)
+}
+
 /// The next steps; never empty. `again` is the command that loads the target once, and whether it also needs options that
 /// the sweep had.
 pub fn steps(report: &Report, co_located: Option<bool>, again: (Option<&str>, bool)) -> Vec<String> {
@@ -42,6 +47,14 @@ pub fn steps(report: &Report, co_located: Option<bool>, again: (Option<&str>, bo
             next.push("Confirm the capacity: leave out `--max-time`, or use a longer `--step`.".to_owned());
         }
         LevelEstimate::Between { interval, .. } => next.push(hold(report, interval.low, again)),
+        LevelEstimate::AtLeast(_) if no_more(report) => {
+            let most = report.saturation.map_or(0.0, |found| found.rate);
+            next.push(format!(
+                "More connections bring no more than {} requests/s, only longer response times. For a capacity, say which are \
+                 acceptable: `--slo 'p95<100ms'`.",
+                level(most)
+            ));
+        }
         LevelEstimate::AtLeast(_) if report.ended == Ended::Complete => {
             next.push(format!("To find the limit, allow more load with `{raise}`."));
         }

@@ -3,6 +3,7 @@
 //! Does not judge; [`knee_study::sweep::resource`] does.
 
 use knee_core::unit::Nanos;
+use knee_study::sweep::resource::FULL;
 use knee_study::sweep::saturating::Saturating;
 use knee_study::sweep::{FinishedStep, Report};
 
@@ -39,6 +40,12 @@ fn verdict(found: &Saturating, unit: &str) -> String {
     );
     let at = format!("at {} {unit}", level(found.level));
     let busy = number::percent(found.of.reached);
+    if !found.grows && found.of.reached >= FULL {
+        return format!(
+            "{name} is {busy} busy {at}, and hardly less with a small load: something else uses it, and no resource that the \
+             load fills was found."
+        );
+    }
     if found.is_full {
         return format!("The limit is {name}: {busy} busy {at}; {allows}.");
     }

@@ -148,10 +148,10 @@ fn remedy(finding: &Finding, style: &Style) -> Vec<String> {
 
 fn gain(finding: &Finding, style: &Style) -> Vec<String> {
     let text = gain_words(finding, style);
-    text.map_or_else(Vec::new, |text| wrap_words("    at most: ", &clean::line(&text), style.width))
+    text.map_or_else(Vec::new, |text| wrap_words("    predicted: ", &clean::line(&text), style.width))
 }
 
-/// The most that the change can gain, in one line; `None` if that is unknown.
+/// What the change gains by the measured times alone, in one line; `None` if that is unknown.
 pub(crate) fn gain_words(finding: &Finding, style: &Style) -> Option<String> {
     Some(match finding.gain.as_ref()? {
         Gain::MeanResponse { from, to, bound } => {

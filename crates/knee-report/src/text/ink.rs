@@ -92,19 +92,21 @@ pub fn wrap<'a>(
 ) -> Vec<String> {
     let indent = width(first);
     let room = columns.saturating_sub(indent).max(1);
+    // A line that goes on ends in its joint's sign, without the space behind it.
+    let sign = joint.trim_end();
     let mut lines: Vec<String> = Vec::new();
-    for piece in pieces {
+    let mut pieces = pieces.into_iter().peekable();
+    while let Some(piece) = pieces.next() {
         let piece = cut(piece, room);
+        let end = if pieces.peek().is_some() { width(sign) } else { 0 };
         match lines.last_mut() {
-            Some(line) if width(line) + width(joint) + width(&piece) <= room => {
+            Some(line) if width(line) + width(joint) + width(&piece) + end <= room => {
                 line.push_str(joint);
                 line.push_str(&piece);
             }
             _ => lines.push(piece),
         }
     }
-    // A line that goes on ends in its joint's sign, without the space behind it.
-    let sign = joint.trim_end();
     let last = lines.len().saturating_sub(1);
     let continued = |position: usize, line: &str| position < last && width(line) + width(sign) <= room;
     lines
@@ -160,7 +162,7 @@ mod tests {
     fn a_sentence_breaks_between_words_and_hangs() {
         assert_eq!(wrap_words("- ", "one two three", 9), ["- one two", "  three"]);
         assert_eq!(wrap("", ["a 1", "b 2", "c 3"], ", ", 9), ["a 1, b 2,", "c 3"]);
-        assert_eq!(wrap("", ["a 1", "b 2", "c 3"], ", ", 8), ["a 1, b 2", "c 3"]);
+        assert_eq!(wrap("", ["a 1", "b 2", "c 3"], ", ", 8), ["a 1,", "b 2, c 3"], "the sign stays");
     }
 
     #[test]

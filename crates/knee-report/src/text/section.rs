@@ -74,7 +74,7 @@ fn books(view: &View) -> Vec<String> {
     pieces.extend(unknown.map(|(name, requests)| format!("+ {} {name}", count(*requests))));
     let lost = view.contributions.iter().filter_map(|part| part.lost).fold(0, u64::saturating_add);
     if lost > 0 {
-        pieces.push(format!("({} more not sent)", count(lost)));
+        pieces.push(format!("({} more missing)", count(lost)));
     }
     let difference = books.difference();
     if difference != 0 {

@@ -93,8 +93,8 @@ fn a_finding_has_its_figures_beside_the_limits_its_remedy_and_its_gain() {
             "    public.tasks 240,000 (limit 10,000); share of the rows that the plan keeps",
             "    0.40 % (limit 5.0 %)",
             "    remedy: an index on public.tasks (organization_id)",
-            "    at most: mean response time 84.0 ms to 23.0 ms: the statement takes 61 ms",
-            "             per request",
+            "    predicted: mean response time 84.0 ms to 23.0 ms: the statement takes 61 ms",
+            "               per request",
             "  `knee explain missing_index` has the limits",
         ]
     );

@@ -564,7 +564,7 @@ fn the_first_screen_names_three_findings_and_a_section_has_all_with_their_figure
     assert!(
         text.contains("What stops it") && text.contains("rows per sequential scan of public.tasks 240,000")
     );
-    assert!(text.contains("At most: mean response time 84.0 ms to 23.0 ms"), "{text}");
+    assert!(text.contains("Predicted: mean response time 84.0 ms to 23.0 ms"), "{text}");
     let nothing = flat(without_data(&of_run(&fixture::healthy_open())));
     assert!(!nothing.contains("What stops it"), "{nothing}");
 }

@@ -188,10 +188,14 @@ fn program(name: &str, role: Role, cpus: f64, busiest_thread: f64) -> ProgramUse
 /// A sweep of a service that used a fifth of its CPUs, where these programs ran; its text and its JSON.
 fn with_cpus(host_busy: Option<f64>, shared_cpus: usize, programs: &[ProgramUse]) -> (String, Value) {
     let mut sweep = Sweep::new(config(&[]));
+    let mut steps = 0;
     while let Some(step) = sweep.next() {
         let result = measured(&step, f64::INFINITY);
         let cpu = result.cpu.map(|cpu| cpu / 4.0);
-        sweep.record_result(StepResult { host_busy, cpu, programs: programs.to_vec(), ..result });
+        // Nothing is busy during the first step, which has the smallest load.
+        let programs = if steps == 0 { Vec::new() } else { programs.to_vec() };
+        steps += 1;
+        sweep.record_result(StepResult { host_busy, cpu, programs, ..result });
     }
     let facts = Facts { cores: Some(2.0), shared_cpus: Some(shared_cpus), assumptions: None };
     let (report, about) = (sweep.conclude(facts), about());
@@ -394,18 +398,24 @@ fn no_line_is_too_long_and_nothing_that_others_wrote_reaches_the_terminal_unesca
 
 /// A sweep beside which two resources were observed, of which the first is full at `full` requests/s.
 fn with_resources(full: f64) -> (String, Value) {
-    let mut sweep = Sweep::new(config(&[]));
-    while let Some(step) = sweep.next() {
-        let result = measured(&step, f64::INFINITY);
+    observed(|goodput| {
         let of = |resource: &str, servers: f64, limit_per_s: f64| ResourceUse {
             resource: resource.to_owned(),
             servers,
             demand_s: servers / limit_per_s,
             limit_per_s,
-            reached: result.goodput / limit_per_s,
+            reached: goodput / limit_per_s,
         };
-        let resources =
-            vec![of("main thread of redis://cache\u{1b}[2J", 1.0, full), of("CPUs of host", 4.0, 40_000.0)];
+        vec![of("main thread of redis://cache\u{1b}[2J", 1.0, full), of("CPUs of host", 4.0, 40_000.0)]
+    })
+}
+
+/// A sweep beside which these resources were observed at a goodput, as text and as JSON.
+fn observed(resources: impl Fn(f64) -> Vec<ResourceUse>) -> (String, Value) {
+    let mut sweep = Sweep::new(config(&[]));
+    while let Some(step) = sweep.next() {
+        let result = measured(&step, f64::INFINITY);
+        let resources = resources(result.goodput);
         sweep.record_result(StepResult { resources, ..result });
     }
     let (report, about) = (sweep.conclude(Facts::default()), about());
@@ -434,6 +444,43 @@ fn an_observed_resource_that_is_full_at_the_saturation_is_the_limit_with_its_ope
     );
     assert_eq!(document["resource"]["is_full"], true);
     assert_eq!(document["steps"][0]["resources"][1]["resource"], "CPUs of host");
+}
+
+#[test]
+fn cpus_that_something_else_fills_at_every_load_are_not_named_as_the_limit() {
+    let (text, document) = observed(|goodput| {
+        let (resource, servers) = ("CPUs of host".to_owned(), 2.0);
+        let demand_s = servers / goodput;
+        vec![ResourceUse { resource, servers, demand_s, limit_per_s: goodput, reached: 1.0 }]
+    });
+    assert!(!text.contains("The limit is CPUs"), "{text}");
+    assert!(
+        text.contains("CPUs of host is 100 % busy at ") && text.contains("something else uses it"),
+        "{text}"
+    );
+    assert_eq!(document["resource"]["is_full"], false);
+    assert_eq!(document["resource"]["grows"], false);
+    let (text, _) = observed(|_| {
+        let (resource, servers) = ("CPUs of host".to_owned(), 2.0);
+        vec![ResourceUse { resource, servers, demand_s: 0.001, limit_per_s: 2_000.0, reached: 0.2 }]
+    });
+    assert!(text.contains("No observed resource is full at "), "{text}");
+}
+
+#[test]
+fn cpus_that_a_few_connections_fill_already_are_the_limit_of_more_connections_too() {
+    let levels = vec![1.0, 2.0, 4.0, 8.0];
+    let closed = Config { kind: LoadKind::Connections, ladder: Ladder::List(levels), ..config(&[]) };
+    let mut sweep = Sweep::new(closed);
+    while let Some(step) = sweep.next() {
+        let goodput = (1_000.0 * step.load.level()).min(2_000.0);
+        let (resource, servers, limit_per_s) = ("CPUs of host".to_owned(), 2.0, 2_010.0);
+        let reached = goodput / limit_per_s;
+        let cpus = ResourceUse { resource, servers, demand_s: servers / limit_per_s, limit_per_s, reached };
+        sweep.record_result(StepResult { goodput, resources: vec![cpus], ..measured(&step, f64::INFINITY) });
+    }
+    let resource = sweep.conclude(Facts::default()).resource.unwrap();
+    assert!(resource.grows && resource.is_full, "{resource:?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cpu::{CpuEvidence, CpuFinding};
+use crate::cpu::{CpuEvidence, CpuFinding, FULL};
 
 /// Whose processes those of a program are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +73,8 @@ pub struct CpuUse {
     pub programs: Vec<ProgramUse>,
     /// What limits the service, by the rule that studies use too.
     pub finding: CpuFinding<String>,
+    /// Programs of others of which a thread fills a CPU now, and not at small loads: the service can wait for them.
+    pub waited_for: Vec<String>,
 }
 
 impl CpuUse {
@@ -93,7 +95,19 @@ impl CpuUse {
             busy,
             shared: shared.map(|cpus| cpus > 0),
         };
-        Self { bound, busy, shared, programs, finding: evidence.finding() }
+        Self { bound, busy, shared, programs, finding: evidence.finding(), waited_for: Vec::new() }
+    }
+
+    /// The same with the programs of others that are full now, and were not during a step with a small load.
+    #[must_use]
+    pub fn beside(mut self, small: &[ProgramUse]) -> Self {
+        let was_full = |name: &str| {
+            small.iter().any(|one| one.role == Role::Other && one.name == name && one.busiest_thread >= FULL)
+        };
+        let strangers =
+            self.programs.iter().filter(|one| one.role == Role::Other && one.busiest_thread >= FULL);
+        self.waited_for = strangers.map(|one| one.name.clone()).filter(|name| !was_full(name)).collect();
+        self
     }
 }
 
@@ -185,6 +199,17 @@ mod tests {
         let service = program("uvicorn", Role::Service, 0.97, 0.96);
         assert_eq!(finding(vec![service]), CpuFinding::OneThread("uvicorn".to_owned()));
         assert_eq!(finding(vec![program("rustc", Role::Other, 0.97, 0.96)]), CpuFinding::Shared);
+    }
+
+    #[test]
+    fn a_stranger_that_is_as_busy_at_a_small_load_is_not_waited_for() {
+        let beside = |small: f64| {
+            let near = vec![program("postgres", Role::Other, 0.98, 0.97)];
+            let used = CpuUse::judged(None, Some(0.7), Some(0), near, true);
+            used.beside(&[program("postgres", Role::Other, small, small)]).waited_for
+        };
+        assert_eq!(beside(0.2), ["postgres"]);
+        assert!(beside(0.97).is_empty());
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use knee_core::validity::Validity;
 
-use super::bound::{CpuBound, CpuUse, Queue};
+use super::bound::{CpuBound, CpuUse, ProgramUse, Queue};
 use super::cost::{Assumptions, Worth, worth};
 use super::course::{Ended, Sweep, is_up};
 use super::knee::{self, Knee};
@@ -60,6 +60,9 @@ impl LevelEstimate {
         }
     }
 }
+
+/// Half of the connections that serve this share of the most: twice as many brought no more than 5 %.
+const FLAT: f64 = 0.95;
 
 /// The highest goodput of any step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -264,10 +267,15 @@ impl Sweep {
         Some(Saturation { rate, interval, reached: true })
     }
 
-    /// Whether more connections than at the best level brought no more goodput.
+    /// Whether more connections than at the best level brought no more goodput, or half as many brought nearly as much.
     fn flattened(&self, most: f64) -> bool {
-        let best = self.valid().find(|trial| trial.result.goodput >= most).map(|t| t.step.load.level());
-        self.valid().any(|trial| Some(trial.step.load.level()) > best)
+        let level = |trial: &FinishedStep| trial.step.load.level();
+        let Some(best) = self.valid().find(|trial| trial.result.goodput >= most).map(level) else {
+            return false;
+        };
+        let is_flat =
+            |trial: &FinishedStep| level(trial) <= best / 2.0 && trial.result.goodput >= FLAT * most;
+        self.valid().any(|trial| level(trial) > best || is_flat(trial))
     }
 
     /// The curve of the way up.
@@ -403,8 +411,18 @@ impl Sweep {
         let used = |trial: &FinishedStep| trial.result.programs.iter().map(|one| one.cpus).sum::<f64>();
         let programs = near().max_by(|a, b| used(a).total_cmp(&used(b)))?.result.programs.clone();
         let busy = near().filter_map(|trial| trial.result.host_busy).reduce(f64::max);
-        (bound.is_some() || !programs.is_empty())
-            .then(|| CpuUse::judged(bound, busy, facts.shared_cpus, programs, at_limit))
+        (bound.is_some() || !programs.is_empty()).then(|| {
+            CpuUse::judged(bound, busy, facts.shared_cpus, programs, at_limit)
+                .beside(self.small(saturation.rate))
+        })
+    }
+
+    /// The programs during the step with the smallest level; none if its load is not small.
+    fn small(&self, saturation: f64) -> &[ProgramUse] {
+        let level = |trial: &FinishedStep| trial.step.load.level();
+        let smallest = self.trials.iter().min_by(|one, other| level(one).total_cmp(&level(other)));
+        let is_small = |trial: &&FinishedStep| trial.result.goodput <= saturating::SMALL * saturation;
+        smallest.filter(is_small).map_or(&[], |trial| &trial.result.programs)
     }
 
     fn resolution(&self) -> Option<f64> {

@@ -3,7 +3,7 @@
 use knee_study::sweep::conclusion::{LevelEstimate, Recovery};
 use knee_study::sweep::knee::{Basis, Knee};
 use knee_study::sweep::rule::Broken;
-use knee_study::sweep::{Ladder, LevelRange, LoadKind, Purpose, Report};
+use knee_study::sweep::{Config, Ladder, LevelRange, LoadKind, Purpose, Report};
 
 use crate::server::{Law, Service, config, sweep};
 
@@ -151,6 +151,21 @@ fn connections_that_wait_for_each_other_saturate_at_the_limit() {
     assert!(is_within(report.saturation.unwrap().rate, 2_000.0, 0.01), "{:?}", report.saturation);
     let knee = report.knee.unwrap();
     assert!(knee.interval.low <= 8.0 && knee.interval.high >= 8.0, "{knee:?}");
+}
+
+#[test]
+fn a_closed_load_whose_goodput_no_longer_grows_has_reached_the_saturation_without_any_limit() {
+    let mut config = config(5);
+    config.kind = LoadKind::Connections;
+    let reached = |most: f64| {
+        let levels = [2.0, 4.0, 8.0, 16.0, 32.0].into_iter().filter(|level| *level <= most).collect();
+        let config = Config { ladder: Ladder::List(levels), ..config.clone() };
+        let saturation = sweep(&config, &mut Service::new(8, 4e-3, Law::Fixed)).saturation.unwrap();
+        assert!(is_within(saturation.rate, 2_000.0, 0.01), "{saturation:?}");
+        saturation.reached
+    };
+    assert!(reached(32.0));
+    assert!(!reached(8.0), "nothing says that eight more would not bring more");
 }
 
 #[test]

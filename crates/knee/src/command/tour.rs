@@ -176,14 +176,18 @@ fn compare(guide: &Guide, lengths: &Lengths) -> Result<(), Stop> {
 /// What the tour showed, the results as pages, how to test the user's own service, and how to re-test a tuning story.
 fn closing(service: &Service, found: f64, pages: &[PathBuf]) -> String {
     let mut lines = vec![format!(
-        "\nShown: a load test that checks itself, a limit ({}), a verdict.",
+        "\nShown: a load test that checks itself, a limit (saturation {}), a verdict.\nWhat bounds the server are its \
+         {WORKERS} workers of {SERVICE_MS} ms: {MORE_WORKERS} moved the limit.",
         agreement(service.knee(), found)
     )];
     if !pages.is_empty() {
         lines.push("The results as pages for a browser, without a network:".to_owned());
         lines.extend(pages.iter().map(|page| format!("  {}", page.display())));
     }
-    lines.push("Next, your own service: knee http://127.0.0.1:8080/ -q 100 -z 10s".to_owned());
+    lines.push(
+        "Next, your own service: knee http://127.0.0.1:8080/ -q 100 -z 10s (in a clone: ./try http://...)"
+            .to_owned(),
+    );
     lines.push("To re-test a published tuning story, in a clone of knee: ./try labs/lorem-news".to_owned());
     lines.join("\n")
 }
@@ -342,10 +346,11 @@ mod tests {
     fn the_end_names_the_pages_and_the_next_commands() {
         let text = closing(&service(), 1_990.0, &["/home/a/tour/sweep.html".into()]);
         let lines: Vec<&str> = text.trim_start().lines().collect();
-        assert_eq!(lines.len(), 5);
-        assert_eq!(lines[2], "  /home/a/tour/sweep.html");
-        assert!(lines[3].contains("knee http://") && lines[4].contains("./try labs/lorem-news"), "{text}");
-        assert_eq!(closing(&service(), 1_990.0, &[]).trim_start().lines().count(), 3);
+        assert_eq!(lines.len(), 6);
+        assert_eq!(lines[1], "What bounds the server are its 8 workers of 4 ms: 12 moved the limit.");
+        assert_eq!(lines[3], "  /home/a/tour/sweep.html");
+        assert!(lines[4].contains("knee http://") && lines[5].contains("./try labs/lorem-news"), "{text}");
+        assert_eq!(closing(&service(), 1_990.0, &[]).trim_start().lines().count(), 4);
     }
 
     #[test]

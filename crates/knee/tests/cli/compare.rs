@@ -66,15 +66,14 @@ fn the_slow_side_is_found_whichever_it_is_and_only_a_slow_b_stops_a_pipeline() {
         let verdict = if word == "slower" { "worse" } else { "better" };
         let expected = if cfg!(debug_assertions) { ("undecided", 120) } else { (verdict, exit) };
         assert_eq!((document["verdict"].as_str().unwrap(), finished.code.unwrap()), expected, "{document:#}");
-        // The median of six blocks: a machine that pauses can turn one or two round.
-        let middle = |side: &str| {
+        // The best of six blocks: a machine that pauses makes trials slower, and none faster.
+        let best = |side: &str| {
             let of_side = trials(&document).into_iter().filter(|(_, arm, _)| arm == side);
-            let mut rates: Vec<f64> = of_side.map(|(_, _, measured)| rate(&measured)).collect();
+            let rates: Vec<f64> = of_side.map(|(_, _, measured)| rate(&measured)).collect();
             assert_eq!(rates.len(), 6, "every block has its {side}");
-            rates.sort_by(f64::total_cmp);
-            f64::midpoint(rates[2], rates[3])
+            rates.into_iter().fold(0.0, f64::max)
         };
-        assert_eq!(middle("A") > middle("B"), word == "slower", "{document:#}");
+        assert_eq!(best("A") > best("B"), word == "slower", "{document:#}");
     }
 }
 

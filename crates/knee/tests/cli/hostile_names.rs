@@ -143,9 +143,10 @@ fn in_a_browser_the_title_of_a_study_is_text_live_in_the_report_and_in_the_list(
     let home = Home::new();
     let title = format!("{SCRIPT}{PICTURE}{}", "t".repeat(10_000));
     study(&home, &title);
+    // Before the study, which can be over before a browser that is slow to start asks for its page.
+    let mut browser = Browser::start();
     let mut running = home.knee("study --web --blocks 1 study").start();
     let page = Page::of(&running.wait_for("page: http://"));
-    let mut browser = Browser::start();
     browser.open(&format!("http://{}/?token={}", page.address, page.token));
     browser.sees("run ended");
     assert_harmless(&mut browser, "the live page");

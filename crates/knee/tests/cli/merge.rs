@@ -96,7 +96,7 @@ fn a_part_that_is_missing_is_said_and_the_exit_code_is_that_of_an_invalid_result
     run_parts(&home, "-q 200 -c 40 -z 1s --no-tui", &server.url("/"));
     let finished = merge(&home, "0.knee 1.knee 3.knee");
     assert_eq!(finished.code, Some(120), "{finished:?}");
-    let said = "1 of 4 parts missing; 25 % of the load was not sent [parts]";
+    let said = "1 of 4 parts missing; 25 % of the load is missing [parts]";
     assert!(finished.stdout.replace('\n', " ").contains(said), "{finished:?}");
     assert!(home.knee("explain parts").run().stdout.contains("Give the records of all parts"));
 }
@@ -111,7 +111,7 @@ fn a_part_whose_machine_was_killed_is_merged_as_far_as_its_record_goes_and_the_r
     let finished = merge(&home, "0.knee 1.knee 2.knee 3.knee");
     let text = finished.stdout.replace('\n', " ");
     assert!(text.contains("1 of 4 parts ended early;"), "{finished:?}");
-    assert!(text.contains(" more not sent)") && text.contains("cut off"), "{finished:?}");
+    assert!(text.contains(" more missing)") && text.contains("cut off"), "{finished:?}");
     let merged = json(&home, "0.knee 1.knee 2.knee 3.knee --output-format json");
     let lost = number(&merged, "/parts/2/lost");
     // All that was planned was sent by a machine or is lost.

@@ -37,7 +37,8 @@ fn no_script_makes_the_process_take_more_than_the_memory_of_its_virtual_user() {
         ),
         ("timers", FULL, "const f = () => {}; for (;;) setTimeout(f, 1e9);"),
         ("cookies", FULL, "for (let i = 0; ; i++) http.cookieJar().set(BASE, 'a' + i, v);"),
-        ("tags", FULL, "for (let i = 0; ; i++) exec.vu.tags['a' + i] = v;"),
+        // Each write copies all tags, so few and large ones: with a megabyte each, the row would take a minute.
+        ("tags", FULL, "const w = v.repeat(16); for (let i = 0; ; i++) exec.vu.tags['a' + i] = w;"),
         // These end by themselves: nothing that the script can still reach is kept.
         ("names of checks", PASSING, "for (let i = 0; i < 400; i++) check(1, { [v + i]: true });"),
         ("names of groups", PASSING, "for (let i = 0; i < 400; i++) group(v + i, () => {});"),

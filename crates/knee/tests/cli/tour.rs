@@ -31,8 +31,9 @@ fn the_tour_announces_its_commands_finds_the_limit_that_it_predicts_and_ends_in_
     if !cfg!(debug_assertions) {
         assert!(finished.stdout.contains("goodput faster"), "{}", finished.stdout);
     }
-    let last: Vec<&str> = finished.stderr.lines().rev().take(7).collect();
-    assert!(last[6].starts_with("Shown: "), "{last:?}");
+    let last: Vec<&str> = finished.stderr.lines().rev().take(8).collect();
+    assert!(last[7].starts_with("Shown: "), "{last:?}");
+    assert!(last[6].contains("its 8 workers of 4 ms"), "{last:?}");
     assert!(last[0].ends_with("./try labs/lorem-news"), "{last:?}");
     for (line, kind) in [(last[4], "Load test"), (last[3], "Sweep"), (last[2], "Comparison")] {
         let page = std::fs::read_to_string(line.trim()).unwrap();

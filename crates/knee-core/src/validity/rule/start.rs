@@ -24,8 +24,9 @@ impl Rated for Evidence {
     const INVALID: &'static str = "1 s in a fleet";
     const SOURCE: &'static str = "Clocks that are set over the network differ by milliseconds; starts by hand or by ssh by less than a second. Agents of a fleet agree on a time, and wake up for it within a millisecond.";
     const CAUSE: &'static str = "The parts were started one after another, an agent was too busy to start on time, or the clocks of the machines differ. The intervals of all parts are laid side by side from the start of each, so times of different states of the service are in one interval.";
-    const REMEDY: &'static str = "Start all parts at the same time, for example with `at` or `systemd-run --on-calendar`, or use a fleet. Set the clocks over the network.";
-    const HINT: &'static str = "start all parts at the same time";
+    const REMEDY: &'static str = "Start all parts at the same time, for example with `at` or `systemd-run --on-calendar`, or use a fleet. In a fleet, stop what else the agent that began late was doing. Set the clocks over the network.";
+    const HINT: &'static str =
+        "start all parts at the same time; in a fleet, stop what else the agent that began late was doing";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
         let parts = diagnostics.run.parts?;

@@ -47,6 +47,6 @@ fn finding(finding: &Finding, style: &Style) -> Markup {
         p { (texts::name(&finding.subject.name)) @if let Some(source) = finding.subject.source.as_ref().filter(|source| **source != finding.subject.name) { " (" (texts::name(source)) ")" } }
         ul { @for signal in &finding.evidence { li { (texts::sentence(&figure_words(signal, style))) } } }
         p { "Remedy: " (texts::sentence(&finding.remedy.to_string())) "." }
-        @if let Some(gain) = gain_words(finding, style) { p { "At most: " (texts::sentence(&gain)) "." } }
+        @if let Some(gain) = gain_words(finding, style) { p { "Predicted: " (texts::sentence(&gain)) "." } }
     }
 }

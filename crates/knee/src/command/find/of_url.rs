@@ -1,5 +1,6 @@
 //! A search behind a URL: one load beside observers. Nothing is started, so nothing is changed.
 
+use knee_engine::secret;
 use knee_report::View;
 use knee_report::find::Search;
 
@@ -89,23 +90,32 @@ fn by_hand(view: &View, args: &FindArgs) -> Vec<String> {
     let Some(first) = view.findings.findings.first().filter(|first| !first.is_hint()) else {
         return Vec::new();
     };
-    let url = shlex::try_quote(&args.target).unwrap_or_default();
+    let url = quoted(&args.target);
     let again = "# then again: what stops it now";
+    let observe =
+        args.observe.targets.iter().fold(String::new(), |text, target| {
+            text + " --observe " + &quoted(&secret::shown_script(target))
+        });
     match first.remedy.sql() {
         Some(sql) => vec![
             format!("# in {}", first.subject.source.as_deref().unwrap_or("the database")),
             format!("{};", sql.replacen("CREATE INDEX", "CREATE INDEX CONCURRENTLY", 1)),
             again.to_owned(),
-            format!("knee find {url}"),
+            format!("knee find {url}{observe}"),
             "# for an interval: a study of both variants, docs/guide/study.md".to_owned(),
         ],
         None => vec![
             "# with the service as it is, and with the remedy".to_owned(),
             "knee compare './old --port {port}' './new --port {port}'".to_owned(),
             again.to_owned(),
-            format!("knee find {url}"),
+            format!("knee find {url}{observe}"),
         ],
     }
+}
+
+/// As a shell takes it.
+fn quoted(text: &str) -> String {
+    shlex::try_quote(text).unwrap_or_default().into_owned()
 }
 
 #[cfg(test)]
