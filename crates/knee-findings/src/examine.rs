@@ -16,8 +16,14 @@ use crate::rules::RULES;
 
 /// The rule that knows responses which refuse.
 const REFUSALS: &str = "rate_limit";
-/// Below this share of OK requests, what was measured are errors, and nothing in it says what stops the service.
+/// Below this share of OK requests, what was measured are errors.
 const OK_MIN: f64 = 0.01;
+
+/// Whether next to nothing was answered OK, so that nothing that was measured says what stops the service. Not where nothing
+/// was sent.
+pub fn is_only_errors(ok: u64, planned: u64) -> bool {
+    (ok as f64) < OK_MIN * planned as f64
+}
 
 /// Applies every rule. A run that is invalid describes the load generator, so no rule runs on it; neither does one on a run
 /// of errors, but that which knows refusals.
@@ -49,11 +55,11 @@ pub fn examine(evidence: &Evidence<'_>) -> Report {
     report
 }
 
-/// What is lacking if next to nothing was answered OK; `None` if enough was, or nothing was sent at all.
+/// What is lacking in a run of errors; `None` for every other one.
 fn only_errors(evidence: &Evidence<'_>) -> Option<Lack> {
     let (ok, planned) = (evidence.all().count(Outcome::Ok), evidence.all().planned);
-    let is_too_few = planned > 0 && (ok as f64) < OK_MIN * planned as f64;
-    is_too_few.then(|| Lack::of(format!("OK responses: {ok} of {planned} requests were answered OK")))
+    is_only_errors(ok, planned)
+        .then(|| Lack::of(format!("OK responses: {ok} of {planned} requests were answered OK")))
 }
 
 /// Leaves out findings that another one explains. A hint explains nothing.

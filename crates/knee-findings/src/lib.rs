@@ -52,7 +52,7 @@ pub use bound::{Bound, bounds};
 pub use breakdown::{Breakdown, Part, PartKind};
 pub use definition::Rule;
 pub use evidence::Evidence;
-pub use examine::examine;
+pub use examine::{examine, is_only_errors};
 pub use finding::{
     Confidence, Finding, Gain, Limit, NotRun, Remedy, Report, Signal, Subject, SubjectKind, Unit,
 };

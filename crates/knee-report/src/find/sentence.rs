@@ -1,7 +1,7 @@
 //! The sentence in which a search ends: what stops the service, by which evidence, and what the remedy changes.
 
 use knee_core::validity::Validity;
-use knee_findings::{Finding, Remedy};
+use knee_findings::{Finding, Remedy, is_only_errors};
 use knee_study::statistics::verdict::Verdict;
 use knee_study::study::{Conclusion, Effect};
 
@@ -12,8 +12,6 @@ use crate::{View, clean};
 
 /// Most signals that the sentence names.
 const SIGNALS_MAX: usize = 2;
-/// From this share of failures on, the failures are the answer.
-const FAILED: f64 = 0.99;
 
 /// The sentence; without a full stop.
 pub fn sentence(search: &Search) -> String {
@@ -49,7 +47,7 @@ pub fn sentence(search: &Search) -> String {
 /// Whether next to nothing was answered OK, so that no rule looked for more.
 fn only_errors(view: &View) -> bool {
     let (not_ok, planned) = (view.total.not_ok(), view.total.books.planned);
-    view.findings.findings.is_empty() && not_ok as f64 > FAILED * planned as f64
+    view.findings.findings.is_empty() && is_only_errors(planned.saturating_sub(not_ok), planned)
 }
 
 /// What is the matter, and by which figures it was found.

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use knee_core::validity::Validity;
 use knee_study::definition::DesignKind;
-use knee_study::statistics::verdict::Verdict;
 use knee_study::study::{ClaimVerdict, Conclusion, Effect, Relation, TrialResult};
 
 use super::{code, growth, value, words};
@@ -168,25 +167,14 @@ fn others(conclusion: &Conclusion) -> Option<String> {
         .take(OTHERS_SHOWN)
         .map(|effect| {
             let ends = effect.change.as_ref().and_then(|change| value::ends(effect.metric, change));
-            let ends =
-                ends.map_or_else(String::new, |ends| format!(" ({ends}{})", although_beyond_zero(effect)));
+            let why = words::although(effect).map_or_else(String::new, |why| format!(", {why}"));
+            let ends = ends.map_or_else(String::new, |ends| format!(" ({ends}{why})"));
             format!("{}{ends}", words::sides(&effect.from, &effect.to))
         })
         .collect();
     let more = others.len().saturating_sub(skip + shown.len());
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     (!shown.is_empty()).then(|| format!("No difference shown: {}{more}.", shown.join("; ")))
-}
-
-/// Why an interval without zero is no difference; empty for one with zero in it.
-fn although_beyond_zero(effect: &Effect) -> &'static str {
-    let Some(change) = &effect.change else { return "" };
-    let is_beyond = change.low.is_some_and(|low| low > 0.0) || change.high.is_some_and(|high| high < 0.0);
-    match effect.verdict {
-        _ if !is_beyond => "",
-        Verdict::Same => ", smaller than the margin",
-        _ => ", not decided after the correction for all comparisons",
-    }
 }
 
 /// How many claims came out how: those that were published, or the study's own goals.

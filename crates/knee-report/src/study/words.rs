@@ -55,6 +55,15 @@ pub fn verdict_of(effect: &Effect) -> String {
     format!("{word}{}", beside.unwrap_or_default())
 }
 
+/// Why an interval on one side of no change is no difference; `None` for every other interval.
+pub fn although(effect: &Effect) -> Option<String> {
+    effect.change.filter(|change| excludes_none(*change))?;
+    if effect.verdict == Verdict::Same {
+        return Some(verdict_of(effect));
+    }
+    effect.reasons.iter().find_map(|reason| self::reason(effect.metric, reason))
+}
+
 /// Whether all of an interval lies on one side of no change.
 fn excludes_none(change: Estimate) -> bool {
     change.low.is_some_and(|low| low > 0.0) || change.high.is_some_and(|high| high < 0.0)

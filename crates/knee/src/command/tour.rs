@@ -177,7 +177,7 @@ fn compare(guide: &Guide, lengths: &Lengths) -> Result<(), Stop> {
 fn closing(service: &Service, found: f64, pages: &[PathBuf]) -> String {
     let mut lines = vec![format!(
         "\nShown: a load test that checks itself, a limit (saturation {}), a verdict.\nWhat bounds the server are its \
-         {WORKERS} workers of {SERVICE_MS} ms: {MORE_WORKERS} moved the limit.",
+         {WORKERS} workers of {SERVICE_MS} ms; the comparison shows what {MORE_WORKERS} do.",
         agreement(service.knee(), found)
     )];
     if !pages.is_empty() {
@@ -347,7 +347,10 @@ mod tests {
         let text = closing(&service(), 1_990.0, &["/home/a/tour/sweep.html".into()]);
         let lines: Vec<&str> = text.trim_start().lines().collect();
         assert_eq!(lines.len(), 6);
-        assert_eq!(lines[1], "What bounds the server are its 8 workers of 4 ms: 12 moved the limit.");
+        assert_eq!(
+            lines[1],
+            "What bounds the server are its 8 workers of 4 ms; the comparison shows what 12 do."
+        );
         assert_eq!(lines[3], "  /home/a/tour/sweep.html");
         assert!(lines[4].contains("knee http://") && lines[5].contains("./try labs/lorem-news"), "{text}");
         assert_eq!(closing(&service(), 1_990.0, &[]).trim_start().lines().count(), 4);

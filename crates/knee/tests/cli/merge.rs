@@ -96,7 +96,7 @@ fn a_part_that_is_missing_is_said_and_the_exit_code_is_that_of_an_invalid_result
     run_parts(&home, "-q 200 -c 40 -z 1s --no-tui", &server.url("/"));
     let finished = merge(&home, "0.knee 1.knee 3.knee");
     assert_eq!(finished.code, Some(120), "{finished:?}");
-    let said = "1 of 4 parts missing; 25 % of the load is missing [parts]";
+    let said = "1 of 4 parts missing; the result lacks 25 % of the load [parts]";
     assert!(finished.stdout.replace('\n', " ").contains(said), "{finished:?}");
     assert!(home.knee("explain parts").run().stdout.contains("Give the records of all parts"));
 }

@@ -135,7 +135,7 @@ fn a_part_that_is_missing_is_named_with_its_share_of_the_load() {
     records.remove(2);
     let run = merged(&records).unwrap().run;
     assert_eq!((codes(&run), run.validity.validity), (vec!["parts"], Validity::Invalid));
-    assert_eq!(run.validity.warnings[0].message, "1 of 4 parts missing; 25 % of the load is missing");
+    assert_eq!(run.validity.warnings[0].message, "1 of 4 parts missing; the result lacks 25 % of the load");
 }
 
 #[test]

@@ -42,7 +42,7 @@ impl Rated for Evidence {
                 format!("{} of {of} parts missing, {} ended early", count(missing), count(early))
             }
         };
-        format!("{what}; {} of the load is missing", percent(self.lost_share))
+        format!("{what}; the result lacks {} of the load", percent(self.lost_share))
     }
 }
 
@@ -70,10 +70,10 @@ mod tests {
     #[test]
     fn the_message_says_how_many_parts_and_how_much() {
         let told = message("parts", |d| d.run.parts = Some(lost(0.25)));
-        assert_eq!(told, "1 of 4 parts missing; 25 % of the load is missing");
+        assert_eq!(told, "1 of 4 parts missing; the result lacks 25 % of the load");
         let both =
             PartsFigures { of: 4, given: 3, ended_early: 2, lost_share: 0.5, ..PartsFigures::default() };
         let told = message("parts", |d| d.run.parts = Some(both));
-        assert_eq!(told, "1 of 4 parts missing, 2 ended early; 50 % of the load is missing");
+        assert_eq!(told, "1 of 4 parts missing, 2 ended early; the result lacks 50 % of the load");
     }
 }

@@ -85,7 +85,7 @@ fn amount(typed: &AmountFlags) -> AmountFlags {
     amount
 }
 
-/// What to type to try the remedy of the first finding.
+/// What to type to try the remedy of the first finding. Addresses of sources are without their secrets: this is saved.
 fn by_hand(view: &View, args: &FindArgs) -> Vec<String> {
     let Some(first) = view.findings.findings.first().filter(|first| !first.is_hint()) else {
         return Vec::new();
