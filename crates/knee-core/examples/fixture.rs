@@ -19,7 +19,7 @@ use knee_core::outcome::{Blame, Fault, Outcome};
 use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use knee_core::record::format::{Note, Writer};
 use knee_core::record::run::RunBuilder;
-use knee_core::record::{Build, Ending, Head, Machine, Tail};
+use knee_core::record::{Build, Ending, Head, Machine, Run, Tail};
 use knee_core::schedule::{Arrivals, Curve};
 use knee_core::tally::{EndpointTally, Phase};
 use knee_core::unit::Nanos;
@@ -50,9 +50,8 @@ fn main() -> io::Result<()> {
         }
     }
     let intervals = builder.intervals();
-    let run = builder.end(Ending::Completed);
-    let bytes =
-        writer.tail(&Tail { ending: run.ending, stopped: run.stopped, validity: run.validity, intervals })?;
+    let Run { ending, stopped, validity, sampled, .. } = builder.end(Ending::Completed);
+    let bytes = writer.tail(&Tail { ending, stopped, validity, intervals, sampled })?;
     io::stdout().write_all(&bytes)
 }
 

@@ -36,6 +36,8 @@ pub mod interval;
 
 pub mod observation;
 
+pub mod sampled;
+
 pub mod validity;
 
 pub mod record;

@@ -15,6 +15,7 @@ use crate::generator::GeneratorSample;
 use crate::metric::Metrics;
 use crate::observation::Observations;
 use crate::plan::{Endpoint, Plan};
+use crate::sampled::Sampled;
 use crate::share::Share;
 use crate::tally::{Accounting, Concurrency, Tally};
 use crate::unit::Nanos;
@@ -232,6 +233,9 @@ pub struct Tail {
     pub validity: ValidityReport,
     /// Number of intervals written before this; if a reader found fewer, some are lost.
     pub intervals: u64,
+    /// How sampled responses looked. Absent in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Sampled::is_empty")]
+    pub sampled: Sampled,
 }
 
 /// A finished (or truncated) run, summed up: what every report is made from.
@@ -265,6 +269,8 @@ pub struct Run {
     pub observations: Observations,
     /// What scripts counted; empty for the load of a URL.
     pub metrics: Metrics,
+    /// How sampled responses looked; empty if the record has no tail.
+    pub sampled: Sampled,
     /// What each of several machines contributed; empty in the run of one machine.
     pub contributions: Vec<Contribution>,
     /// When it began, on the clock of the controller of a fleet; `None` without one.

@@ -12,6 +12,7 @@ use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use knee_core::record::format::{Frame, Note, ReadError, Reader, Writer};
 use knee_core::record::run::{RunBuilder, read};
 use knee_core::record::{Build, Ending, Head, Machine, Tail};
+use knee_core::sampled::Sampled;
 use knee_core::schedule::{Arrivals, Curve, Schedule, Stage};
 use knee_core::tally::{EndpointTally, Tally};
 use knee_core::unit::Nanos;
@@ -415,7 +416,9 @@ fn record(requests: &[Request]) -> (Vec<u8>, Vec<usize>) {
         diagnostics: Diagnostics::default(),
     };
     let intervals = writer.intervals();
-    let bytes = writer.tail(&Tail { ending: Ending::Completed, stopped: None, validity, intervals }).unwrap();
+    let sampled = Sampled::default();
+    let tail = Tail { ending: Ending::Completed, stopped: None, validity, intervals, sampled };
+    let bytes = writer.tail(&tail).unwrap();
     let mut ends = vec![12];
     while let Some(length) = bytes.get(ends[ends.len() - 1]..).and_then(<[u8]>::first_chunk) {
         ends.push(ends[ends.len() - 1] + 8 + u32::from_le_bytes(*length) as usize);

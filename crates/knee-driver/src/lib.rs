@@ -29,5 +29,6 @@ mod variant;
 
 pub use error::{Error, Kind};
 pub use fixture::StudyFixture;
+pub use knee_fixture::Preparation;
 pub use runner::{LoadSource, Loaded, Spans, Subject, Times, TrialRunner};
 pub use trials::{Event, Trials};

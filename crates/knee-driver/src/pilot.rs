@@ -10,7 +10,7 @@ use knee_study::study::{Measured, Study, Trial};
 
 use crate::error::Error;
 use crate::runner::{Times, TrialRunner};
-use crate::trials::Event;
+use crate::trials::{Event, reporting};
 
 /// Measured time of a pilot, and its longest warm-up. A script takes the time of its own options.
 const MEASURE: Nanos = Nanos::from_secs(2);
@@ -32,7 +32,7 @@ pub(crate) fn divide(
             fixture.divide(before.generator_cpus())?;
             None
         }
-        (None, Some(cpus)) if study.entries().is_empty() => sized(study, runner, cpus)?,
+        (None, Some(cpus)) if study.entries().is_empty() => sized(study, runner, cpus, observe)?,
         _ => None,
     };
     let Some(division) = runner.fixture().map(|fixture| fixture.division().clone()) else { return Ok(()) };
@@ -45,13 +45,18 @@ pub(crate) fn divide(
 }
 
 /// Loads the baseline and the last variant, and gives the generator the CPUs that it needs for them.
-fn sized(study: &Study, runner: &mut TrialRunner, cpus: usize) -> Result<Option<Size>, Error> {
+fn sized(
+    study: &Study,
+    runner: &mut TrialRunner,
+    cpus: usize,
+    observe: &mut dyn FnMut(Event<'_>),
+) -> Result<Option<Size>, Error> {
     let generator = runner.fixture().map_or(0, |fixture| fixture.division().generator_cpus());
     let mut pilots = Vec::new();
     for trial in trials(study) {
         let settle = study.settle(true).min(SETTLE);
         let times = Times { settle, measure: MEASURE, seed: trial.arrival_seed };
-        let measured = match runner.pilot(study, &trial, times) {
+        let measured = match runner.pilot(study, &trial, times, &mut reporting(observe)) {
             // The trials will find out too.
             Err(_) if runner.is_interrupted() => return Ok(None),
             other => other?,

@@ -8,7 +8,7 @@ use knee_core::clock::MonotonicClock;
 use knee_core::record::{Ending, Run};
 use knee_core::unit::Nanos;
 use knee_engine::control::{Control, Request};
-use knee_fixture::{Fixture, Running, Store};
+use knee_fixture::{Fixture, Preparation, Running, Store};
 use knee_study::definition::{Definition, Load, Variant, Workload};
 use knee_study::metric::Metric;
 use knee_study::study::{
@@ -128,6 +128,9 @@ pub(crate) struct Outcome {
     pub(crate) no_success: Option<Error>,
 }
 
+/// Gets each build and each seed before it runs.
+type Report<'a> = &'a mut dyn FnMut(Preparation<'_>);
+
 /// Why there is no service.
 enum Absent {
     /// The fixture says so.
@@ -149,18 +152,18 @@ impl TrialRunner {
     }
 
     /// Runs a trial. A failure of the service is a result, not an error.
-    pub(crate) fn run(&mut self, study: &Study, trial: &Trial) -> Result<Outcome, Error> {
+    pub(crate) fn run(&mut self, study: &Study, trial: &Trial, report: Report<'_>) -> Result<Outcome, Error> {
         let variant = study.variant_of(trial).cloned().ok_or(Error::Missing("variant"))?;
         let workload = study.workload_of(trial).cloned().ok_or(Error::Missing("workload"))?;
         let clock = MonotonicClock::start();
-        let service = self.service(study, trial, &variant, &workload.service);
+        let service = self.service(study, trial, (&variant, &workload.service), report);
         self.spans.started(clock.now());
         let (running, fresh) = match service {
             Ok(found) => found,
             Err(Absent::Fixture(error)) => return result_of(error),
             Err(Absent::Undeclared) => return Err(Error::Missing("service")),
         };
-        let workload = match self.filled(workload) {
+        let workload = match self.filled(workload, report) {
             Ok(workload) => workload,
             Err(error) => return result_of(error),
         };
@@ -197,12 +200,15 @@ impl TrialRunner {
         study: &Study,
         trial: &Trial,
         times: Times,
+        report: Report<'_>,
     ) -> Result<Option<Measured>, Error> {
         let variant = study.variant_of(trial).cloned().ok_or(Error::Missing("variant"))?;
         let workload = study.workload_of(trial).cloned().ok_or(Error::Missing("workload"))?;
         let service = workload.service.clone();
-        let Ok((running, _)) = self.service(study, trial, &variant, &service) else { return Ok(None) };
-        let Ok(workload) = self.filled(workload) else { return Ok(None) };
+        let Ok((running, _)) = self.service(study, trial, (&variant, &service), report) else {
+            return Ok(None);
+        };
+        let Ok(workload) = self.filled(workload, report) else { return Ok(None) };
         let loaded = self.load((&workload, None), &running, times, Probes::default());
         self.running = None;
         let Some(fixture) = &mut self.fixture else { return Ok(None) };
@@ -213,16 +219,22 @@ impl TrialRunner {
     }
 
     /// Loads a variant outside of any trial and returns the whole run; its service has ended afterwards.
-    pub(crate) fn look(&mut self, study: &Study, trial: &Trial, times: Times) -> Result<Loaded, Error> {
+    pub(crate) fn look(
+        &mut self,
+        study: &Study,
+        trial: &Trial,
+        times: Times,
+        report: Report<'_>,
+    ) -> Result<Loaded, Error> {
         let variant = study.variant_of(trial).cloned().ok_or(Error::Missing("variant"))?;
         let workload = study.workload_of(trial).cloned().ok_or(Error::Missing("workload"))?;
         let service = workload.service.clone();
-        let (running, _) = match self.service(study, trial, &variant, &service) {
+        let (running, _) = match self.service(study, trial, (&variant, &service), report) {
             Ok(found) => found,
             Err(Absent::Fixture(error)) => return Err(error.into()),
             Err(Absent::Undeclared) => return Err(Error::Missing("service")),
         };
-        let workload = self.filled(workload)?;
+        let workload = self.filled(workload, report)?;
         let loaded = self.load((&workload, None), &running, times, Probes::default());
         self.running = None;
         let (loaded, _) = loaded?;
@@ -308,8 +320,8 @@ impl TrialRunner {
         &mut self,
         study: &Study,
         trial: &Trial,
-        variant: &Variant,
-        name: &str,
+        (variant, name): (&Variant, &str),
+        report: Report<'_>,
     ) -> Result<(Running, bool), Absent> {
         if let Some(url) = self.source.address(variant) {
             return Ok((Running { url, pid: None, log: None, unavailable: Vec::new() }, false));
@@ -325,19 +337,23 @@ impl TrialRunner {
         } else {
             let definition = study.definition();
             for other in others(definition, variant, name) {
-                fixture.start(&other, &overrides(definition, variant, &other))?;
+                fixture.start_reporting(&other, &overrides(definition, variant, &other), report)?;
             }
-            (fixture.start(name, &overrides(definition, variant, name))?, true)
+            (fixture.start_reporting(name, &overrides(definition, variant, name), report)?, true)
         };
         self.running = Some((variant.name.clone(), name.to_owned(), running.clone()));
         Ok((running, fresh))
     }
 
     /// A workload with the placeholders of its environment filled in; the services that these name are running.
-    fn filled(&mut self, mut workload: Workload) -> Result<Workload, knee_fixture::Error> {
+    fn filled(
+        &mut self,
+        mut workload: Workload,
+        report: Report<'_>,
+    ) -> Result<Workload, knee_fixture::Error> {
         if let (Some(fixture), Load::Script { env, .. }) = (&mut self.fixture, &mut workload.load) {
             for (name, text) in env {
-                *text = fixture.fixture.fill(text, &variable(&workload.name, name))?;
+                *text = fixture.fixture.fill(text, &variable(&workload.name, name), report)?;
             }
         }
         Ok(workload)

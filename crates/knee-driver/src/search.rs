@@ -13,7 +13,7 @@ use crate::fixture::StudyFixture;
 use crate::pilot;
 use crate::runner::{LoadSource, Loaded, Times, TrialRunner};
 use crate::study::{check, counts, declared};
-use crate::trials::{Event, Trials};
+use crate::trials::{Event, Trials, reporting};
 
 /// Services and stores of a search.
 pub struct Search {
@@ -49,7 +49,13 @@ impl Search {
     /// # Errors
     ///
     /// What cannot be started or loaded.
-    pub fn look(&mut self, study: &Study, variant: &str, times: Times) -> Result<Loaded, Error> {
+    pub fn look(
+        &mut self,
+        study: &Study,
+        variant: &str,
+        times: Times,
+        observe: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Loaded, Error> {
         let workload = study.definition().workloads.first().ok_or(Error::Missing("workload"))?;
         let trial = Trial {
             number: 0,
@@ -61,7 +67,7 @@ impl Search {
             restart: true,
             reset: true,
         };
-        self.runner.look(study, &trial, times)
+        self.runner.look(study, &trial, times, &mut reporting(observe))
     }
 
     /// Databases and caches with their addresses, which contain their passwords, and what they lack here.

@@ -21,7 +21,7 @@ use crate::lock::Lock;
 use crate::pilot;
 use crate::runner::{LoadSource, TrialRunner};
 use crate::saved::{Packed, SavedTrials};
-use crate::trials::{Event, Trials};
+use crate::trials::{Event, Trials, reporting};
 use crate::variant::{others, overrides};
 
 /// The trials that a study begins with.
@@ -183,7 +183,13 @@ pub struct Standing {
 /// # Errors
 ///
 /// An unknown variant, or what cannot be started.
-pub fn up(study: &Study, variant: &str, folder: &Path, control: &Control) -> Result<Standing, Error> {
+pub fn up(
+    study: &Study,
+    variant: &str,
+    folder: &Path,
+    control: &Control,
+    observe: &mut dyn FnMut(Event<'_>),
+) -> Result<Standing, Error> {
     let all = study.variants();
     let variant = all.iter().find(|known| known.name == variant).cloned().ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|known| known.name.as_str()).collect();
@@ -198,7 +204,9 @@ pub fn up(study: &Study, variant: &str, folder: &Path, control: &Control) -> Res
             others(definition, &variant, &workload.service).into_iter().chain([workload.service.clone()]);
         for name in needed {
             if services.iter().all(|(started, _)| *started != name) {
-                let running = fixture.fixture.start(&name, &overrides(definition, &variant, &name))?;
+                let overrides = overrides(definition, &variant, &name);
+                let report = &mut reporting(observe);
+                let running = fixture.fixture.start_reporting(&name, &overrides, report)?;
                 services.push((name, running));
             }
         }
@@ -218,7 +226,7 @@ impl Standing {
     ///
     /// An unknown placeholder, or a service that cannot be started.
     pub fn fill(&mut self, text: &str, workload: &str, name: &str) -> Result<String, Error> {
-        Ok(self.fixture.fixture.fill(text, &variable(workload, name))?)
+        Ok(self.fixture.fixture.fill(text, &variable(workload, name), &mut |_| {})?)
     }
 
     /// An error if a service or a store has ended.

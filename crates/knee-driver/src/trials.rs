@@ -7,6 +7,7 @@ use knee_core::clock::MonotonicClock;
 use knee_core::fixture::division::Division;
 use knee_core::unit::Nanos;
 use knee_engine::control::{Control, Request};
+use knee_fixture::Preparation;
 use knee_study::metric::Metric;
 use knee_study::sizing::Size;
 use knee_study::study::{Shortage, Study, Trial, TrialResult};
@@ -19,6 +20,8 @@ use crate::runner::{Outcome, Spans, TrialRunner};
 pub enum Event<'a> {
     /// Services and stores are about to start.
     FixtureStarts,
+    /// A service is about to be built, or its data to be seeded.
+    Prepares(Preparation<'a>),
     /// The CPUs are divided, before the first trial.
     Divided {
         /// Who has which CPUs.
@@ -85,11 +88,12 @@ impl Trials<'_> {
         while self.control.request() == Request::Run
             && let Some(trial) = study.next()
         {
-            let Outcome { result, output, no_success } = match runner.run(study, &trial) {
-                Ok(outcome) => outcome,
-                Err(_) if self.control.request() != Request::Run => return Ok(None),
-                Err(error) => return Ok(Some(error)),
-            };
+            let Outcome { result, output, no_success } =
+                match runner.run(study, &trial, &mut reporting(self.observe)) {
+                    Ok(outcome) => outcome,
+                    Err(_) if self.control.request() != Request::Run => return Ok(None),
+                    Err(error) => return Ok(Some(error)),
+                };
             if let Some(error) = no_success.filter(|_| !has_success(study, &trial)) {
                 return Ok(Some(error));
             }
@@ -114,6 +118,11 @@ impl Trials<'_> {
             (self.observe)(Event::Short { shortages: &shortages });
         }
     }
+}
+
+/// Passes builds and seeds on as events.
+pub(crate) fn reporting(observe: &mut dyn FnMut(Event<'_>)) -> impl FnMut(Preparation<'_>) {
+    |preparation| observe(Event::Prepares(preparation))
 }
 
 /// Whether an earlier trial of the same workload had a successful response.

@@ -25,6 +25,7 @@ use crate::endpoints::Registry;
 use crate::http::origin::Origin;
 use crate::journal::Journal;
 use crate::recorder::Share;
+use crate::sampled::CollectedLooks;
 use crate::worker::IntervalReport;
 
 /// What receives intervals and events during the run.
@@ -53,6 +54,8 @@ pub struct WorkerInterval {
     pub co_located: Option<bool>,
     /// Origins that TLS sessions were opened with; only in the last interval.
     pub secure_origins: Vec<Arc<Origin>>,
+    /// Servers that its sampled responses came from for the first time, in the order of their numbers.
+    pub new_servers: Vec<String>,
 }
 
 /// An interval that some workers have not reported yet.
@@ -108,6 +111,8 @@ pub struct IntervalCollector {
     connections: Vec<u64>,
     /// Origins that TLS sessions were opened with, as far as workers have ended.
     secure_origins: Vec<Arc<Origin>>,
+    /// How sampled responses looked.
+    looks: CollectedLooks,
     from: Nanos,
     intervals: u64,
     stopping: bool,
@@ -140,6 +145,7 @@ impl IntervalCollector {
             ended: vec![false; workers],
             connections: vec![0; workers],
             secure_origins: Vec::new(),
+            looks: CollectedLooks::new(workers),
             from: Nanos::ZERO,
             intervals: 0,
             stopping: false,
@@ -189,7 +195,8 @@ impl IntervalCollector {
 
     /// Adds one worker's share to its interval. Returns the share, cleared, so that its memory can be used again.
     pub fn take(&mut self, worker: usize, interval: WorkerInterval) -> Share {
-        let WorkerInterval { report, connections_open, loop_lag, cpu, co_located, secure_origins } = interval;
+        let WorkerInterval { report, connections_open, loop_lag, cpu, co_located, .. } = interval;
+        let WorkerInterval { secure_origins, new_servers, .. } = interval;
         self.secure_origins.extend(secure_origins);
         if let Some(at) = report.stopped.filter(|_| !self.stopping) {
             self.stopping = true;
@@ -215,6 +222,7 @@ impl IntervalCollector {
         self.connections[worker] = connections_open;
         self.reported[worker] = report.index + 1;
         self.ended[worker] |= report.last;
+        self.looks.add(worker, new_servers, &share.sampled);
         share.clear();
         share
     }
@@ -350,10 +358,11 @@ impl IntervalCollector {
         if let Some(batch) = self.observer.take().map(|mut observer| observer.end()) {
             self.observed(&batch);
         }
-        let builder = std::mem::replace(&mut self.builder, RunBuilder::new((*self.head).clone()));
+        let mut builder = std::mem::replace(&mut self.builder, RunBuilder::new((*self.head).clone()));
+        builder.sample(std::mem::take(&mut self.looks).finish());
         let run = builder.end(ending.clone());
-        let tail =
-            Tail { ending, stopped: run.stopped, validity: run.validity.clone(), intervals: self.intervals };
+        let (validity, sampled) = (run.validity.clone(), run.sampled.clone());
+        let tail = Tail { ending, stopped: run.stopped, validity, intervals: self.intervals, sampled };
         if let Some(journal) = &mut self.journal
             && let Err(error) = journal.tail(&tail)
         {

@@ -33,6 +33,10 @@ pub mod tls;
 
 pub mod network;
 
+pub mod open_place;
+
+pub mod sampling;
+
 pub mod channel;
 
 pub mod dial;

@@ -13,6 +13,8 @@ pub mod run;
 
 pub mod collector;
 
+pub mod sampled;
+
 pub mod journal;
 
 pub mod worker;

@@ -9,6 +9,7 @@ use knee_core::plan::EndpointId;
 use knee_core::tally::{Concurrency, EndpointTally, Phase, Tally};
 use knee_core::unit::Nanos;
 
+use crate::http::sampling::Seen;
 use crate::http::unsolicited::Unsolicited;
 
 /// A request that is due and has not ended.
@@ -98,6 +99,21 @@ pub struct Counts {
     pub surplus: u32,
     /// Responses that can belong to other requests because of these bytes.
     pub doubtful: u32,
+    /// How its response looked, if that was sampled.
+    pub seen: Option<Seen>,
+}
+
+/// A response that was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampledResponse {
+    /// The endpoint of its request.
+    pub endpoint: EndpointId,
+    /// Its service time.
+    pub service: Nanos,
+    /// Bytes of its body, before content decoding.
+    pub bytes: u64,
+    /// How it looked.
+    pub seen: Seen,
 }
 
 /// One worker's share of an interval.
@@ -109,6 +125,8 @@ pub struct Share {
     pub measured: Tally,
     /// Requests in flight.
     pub concurrency: Concurrency,
+    /// Good responses of measured requests that were looked at.
+    pub sampled: Vec<SampledResponse>,
 }
 
 impl Share {
@@ -117,6 +135,7 @@ impl Share {
         self.warm_up.clear();
         self.measured.clear();
         self.concurrency = Concurrency::default();
+        self.sampled.clear();
     }
 }
 
@@ -296,6 +315,7 @@ impl Recorder {
             let clipped = at.max(from).since(flight.sent.max(from));
             self.share.concurrency.clipped += u128::from(clipped.0);
         }
+        self.note_seen(flight, finish);
         let tally = self.tally(flight.endpoint, flight.due);
         let outcome = &mut tally.outcomes[finish.outcome as usize];
         outcome.response.record(done.since(flight.due));
@@ -310,6 +330,19 @@ impl Recorder {
             note_events(tally, flight, finish);
         }
         note_counts(tally, finish);
+    }
+
+    /// Keeps how the response of a measured request looked, if it was sampled.
+    fn note_seen(&mut self, flight: &Flight, finish: &Finish<'_>) {
+        let Some(seen) = finish.counts.seen else { return };
+        if finish.outcome == Outcome::Ok && flight.due >= self.measured_from && flight.sent != Nanos::MAX {
+            self.share.sampled.push(SampledResponse {
+                endpoint: flight.endpoint,
+                service: finish.done.since(flight.sent),
+                bytes: finish.counts.bytes_body,
+                seen,
+            });
+        }
     }
 
     /// Changes the number in flight by `by` at `at`.

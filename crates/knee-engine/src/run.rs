@@ -288,9 +288,17 @@ impl WorkerThread {
             let (loop_lag, cpu) = (probe.take(report.to), sampler.sample(report.to));
             let connections_open = network.connections_open();
             let co_located = network.co_located();
+            let new_servers = network.take_new_servers();
             let secure_origins = if report.last { network.secure_origins() } else { Vec::new() };
-            let interval =
-                WorkerInterval { report, connections_open, loop_lag, cpu, co_located, secure_origins };
+            let interval = WorkerInterval {
+                report,
+                connections_open,
+                loop_lag,
+                cpu,
+                co_located,
+                secure_origins,
+                new_servers,
+            };
             let message = WorkerMessage::Interval(index, Box::new(interval));
             // Without a collector the run has failed: the report is of no use.
             let _ = messages.send(message);

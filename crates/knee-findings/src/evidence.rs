@@ -6,7 +6,9 @@ use knee_core::histogram::Histogram;
 use knee_core::metric::{Key, Sink};
 use knee_core::observation::{Observations, SourceKind, SourceState};
 use knee_core::outcome::Outcome;
+use knee_core::plan::EndpointId;
 use knee_core::record::{Point, Run};
+use knee_core::sampled::Sampled;
 use knee_core::tally::{EndpointTally, Phase};
 use knee_core::unit::Nanos;
 
@@ -100,6 +102,34 @@ impl<'a> Evidence<'a> {
     /// The times of one phase.
     pub(crate) fn phase(&self, phase: Phase) -> &Histogram {
         &self.all.phases[phase as usize]
+    }
+
+    /// The shortest time in which a TCP connection opened, in seconds: about a round trip. `None` if none was opened.
+    pub(crate) fn round_trip(&self) -> Option<f64> {
+        let tallies = [&self.run.warm_up, &self.run.measured].into_iter().flat_map(|tally| &tally.endpoints);
+        let shortest = tallies.filter_map(|tally| tally.phases[Phase::Connect as usize].min()).min();
+        shortest.map(Nanos::as_secs_f64)
+    }
+
+    /// How sampled responses looked.
+    ///
+    /// # Errors
+    /// The record has none.
+    pub(crate) fn sampled(&self) -> Result<&'a Sampled, Lack> {
+        let run: &'a Run = self.run;
+        let lack = || Lack::of("sampled responses: this record has none");
+        (!run.sampled.is_empty()).then_some(&run.sampled).ok_or_else(lack)
+    }
+
+    /// The name of an endpoint; empty if it has none.
+    pub(crate) fn endpoint_name(&self, id: EndpointId) -> &'a str {
+        let run: &'a Run = self.run;
+        run.endpoints.get(id.0 as usize).map_or("", |endpoint| endpoint.name.as_str())
+    }
+
+    /// Whether the load is that of a URL and not of a script, which has metrics.
+    pub(crate) fn is_of_url(&self) -> bool {
+        self.run.metrics.is_empty()
     }
 
     /// Sockets that scripts opened.

@@ -23,15 +23,19 @@ mod hot_row;
 mod idle_in_transaction;
 mod insert_per_row;
 mod large_values;
+mod large_write_response;
 mod lock_wait;
 mod log_output;
 mod long_list;
 mod many_commits;
 mod many_statements;
 mod missing_index;
+mod no_compression;
+mod no_validators;
 mod one_thread;
 mod periodic_pauses;
 mod pool_exhausted;
+mod pool_held;
 mod rate_limit;
 mod redis_command;
 mod redis_conflicts;
@@ -44,14 +48,15 @@ mod replica_behind;
 mod row_product;
 mod row_trigger;
 mod serialization_retries;
+mod slow_replica;
 mod sort_mismatch;
 mod sqlite_wal;
 mod sqlite_writer;
 mod stale_statistics;
 mod syn_retransmit;
+mod table_growth;
 mod transfer;
 mod two_populations;
-mod unseen;
 mod wasted_reads;
 mod writes_on_read;
 
@@ -69,9 +74,11 @@ pub const RULES: &[Rule] = &[
     fixed_places::RULE,
     periodic_pauses::RULE,
     two_populations::RULE,
-    unseen::COMPRESSION,
-    unseen::SLOW_REPLICA,
-    unseen::TABLE_GROWTH,
+    no_compression::RULE,
+    no_validators::RULE,
+    large_write_response::RULE,
+    slow_replica::RULE,
+    table_growth::RULE,
     missing_index::RULE,
     count_per_request::RULE,
     sort_mismatch::RULE,
@@ -109,6 +116,7 @@ pub const RULES: &[Rule] = &[
     log_output::RULE,
     accept_queue::RULE,
     pool_exhausted::RULE,
+    pool_held::RULE,
     growing_cpu::RULE,
     one_thread::RULE,
     cpu_per_request::RULE,

@@ -3,6 +3,7 @@
 //! The same everywhere: random numbers come from a fixed seed. Does not measure anything.
 
 use knee_core::interval::Interval;
+use knee_core::metric::{self, Contains, Key, Kind, Sink};
 use knee_core::observation::{
     FigureUnit, Observations, Series, SeriesKind, Source, SourceKind, SourceState, Text,
 };
@@ -131,6 +132,13 @@ impl Scene {
     /// What the rule `code` lacks.
     pub(crate) fn lacks(&self, code: &str) -> Option<String> {
         self.report().could_not_run.into_iter().find(|rule| rule.code == code).map(|rule| rule.lacks)
+    }
+
+    /// Makes the load that of a script.
+    pub(crate) fn script(&mut self) {
+        let key = Key { metric: "http_reqs".into(), ..Key::default() };
+        let sink = Sink::new(Kind::Counter);
+        self.run.metrics.series.insert(key, metric::Series { contains: Contains::Default, adds: None, sink });
     }
 
     /// Adds a source.

@@ -66,6 +66,15 @@ impl Options {
     }
 }
 
+/// A command of a declaration that can take minutes, reported before it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preparation<'a> {
+    /// The build of a service.
+    Build(&'a str),
+    /// The seed of a service's data: program and arguments as declared, with their placeholders.
+    Seed(&'a [String]),
+}
+
 /// A service that is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Running {
@@ -155,6 +164,16 @@ impl Fixture {
     /// Starts a service with the settings of a variant: builds it once, seeds its data once, starts what it refers to,
     /// and waits until it is ready. A service that already runs is restarted.
     pub fn start(&mut self, name: &str, overrides: &Overrides) -> Result<Running, Error> {
+        self.start_reporting(name, overrides, &mut |_| {})
+    }
+
+    /// [`Fixture::start`] that calls `report` before each build and each seed.
+    pub fn start_reporting(
+        &mut self,
+        name: &str,
+        overrides: &Overrides,
+        report: &mut dyn FnMut(Preparation<'_>),
+    ) -> Result<Running, Error> {
         let declared = self.declared(name)?.clone();
         if let Some(address) = &declared.address {
             declaration::check_own(name, &declared, overrides)?;
@@ -166,14 +185,18 @@ impl Fixture {
             if self.is_to_start(&other) {
                 // Stores keep the settings of the variant.
                 let (postgres, redis) = (overrides.postgres.clone(), overrides.redis.clone());
-                self.start(&other, &Overrides { postgres, redis, ..Overrides::default() })?;
+                let overrides = Overrides { postgres, redis, ..Overrides::default() };
+                self.start_reporting(&other, &overrides, report)?;
             }
         }
         let folder = self.sources.folder(&self.launcher, overrides.revision.as_deref())?;
         if let Some(build) = &declared.build {
+            if !self.sources.is_built(build, &folder) {
+                report(Preparation::Build(build));
+            }
             self.sources.build(&self.launcher, name, build, &folder, &self.logs)?;
         }
-        self.prepare(name, &declared, overrides, &folder)?;
+        self.prepare(name, &declared, overrides, &folder, report)?;
         let (group, mut unavailable) = self.group(name, &declared);
         let context = self.context(name, &declared, &folder, group.clone())?;
         let service = service_state(&mut self.services, name)?;
@@ -227,11 +250,16 @@ impl Fixture {
     }
 
     /// A text of the study, such as a script's environment, with its placeholders filled in. Services that it names
-    /// are started if they do not run. `at` names the text in an error.
-    pub fn fill(&mut self, text: &str, at: &str) -> Result<String, Error> {
+    /// are started if they do not run, after `report` of their builds and seeds. `at` names the text in an error.
+    pub fn fill(
+        &mut self,
+        text: &str,
+        at: &str,
+        report: &mut dyn FnMut(Preparation<'_>),
+    ) -> Result<String, Error> {
         for name in declaration::named_in(text, "service") {
             if self.is_to_start(&name) {
-                self.start(&name, &Overrides::default())?;
+                self.start_reporting(&name, &Overrides::default(), report)?;
             }
         }
         crate::placeholder::fill(text, &self.placeholders(), at)

@@ -34,7 +34,7 @@ pub use capability::{cpu_split, try_cpu_limit, try_cpu_weight};
 pub use declaration::{GENERATOR_WEIGHT, check_start};
 pub use error::Error;
 pub use exit::Exit;
-pub use fixture::{Fixture, Options, Running, Store};
+pub use fixture::{Fixture, Options, Preparation, Running, Store};
 pub use overrides::Overrides;
 pub use placement::Unavailable;
 pub use program::{find_program, find_stores};

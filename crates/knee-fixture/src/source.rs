@@ -43,6 +43,11 @@ impl Sources {
         Ok(folder)
     }
 
+    /// Whether a shell command has succeeded in `folder`.
+    pub(crate) fn is_built(&self, command: &str, folder: &Path) -> bool {
+        self.built.contains(&(command.to_owned(), folder.to_owned()))
+    }
+
     /// Runs a shell command in `folder`, unless that was done before.
     pub(crate) fn build(
         &mut self,
@@ -52,15 +57,14 @@ impl Sources {
         folder: &Path,
         logs: &Path,
     ) -> Result<(), Error> {
-        let key = (command.to_owned(), folder.to_owned());
-        if self.built.contains(&key) {
+        if self.is_built(command, folder) {
             return Ok(());
         }
         let log = logs.join(format!("{service}-build-{}.log", self.built.len() + 1));
         let args = ["-c".to_owned(), command.to_owned()].to_vec();
         let launch = self.launch("/bin/sh", args, folder, &log);
         launcher.run_well(&launch, &format!("the build of `{service}`"))?;
-        self.built.insert(key);
+        self.built.insert((command.to_owned(), folder.to_owned()));
         Ok(())
     }
 

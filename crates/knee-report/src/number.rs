@@ -131,6 +131,11 @@ pub fn count(number: u64) -> String {
     group(&number.to_string())
 }
 
+/// A number of things: `1 request`, `2,000 requests`. `one` is the word for one of them.
+pub fn counted(number: u64, one: &str) -> String {
+    format!("{} {one}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
 /// A number with a fixed number of decimals, in groups of three digits. A number that is not
 /// finite is a dash.
 pub fn fixed(number: f64, decimals: usize) -> String {
@@ -247,6 +252,12 @@ pub fn time(nanos: f64, given: Option<Unit>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_thing_has_a_word_without_an_s() {
+        let words = [0, 1, 2, 2_000].map(|number| counted(number, "request"));
+        assert_eq!(words, ["0 requests", "1 request", "2 requests", "2,000 requests"]);
+    }
 
     #[test]
     fn digits_are_grouped() {

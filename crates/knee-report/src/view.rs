@@ -32,7 +32,7 @@ use knee_core::amendment::Amendment;
 use knee_core::estimate::Distribution;
 use knee_core::metric::Metrics;
 use knee_core::observation::Observations;
-use knee_core::outcome::Outcome;
+use knee_core::outcome::{Fault, Outcome};
 use knee_core::record::{Contribution, Ending, Head, Point, Run};
 use knee_core::tally::EndpointTally;
 use knee_core::unit::Nanos;
@@ -44,7 +44,7 @@ use beside::Beside;
 use foreign::Foreign;
 use missing::MissingPercentile;
 use reading::Reading;
-use request_stats::RequestStats;
+use request_stats::{Error, ErrorKind, RequestStats};
 use spectrum::Spectrum;
 
 /// A run, as every report shows it.
@@ -142,7 +142,7 @@ impl View {
             foreign: Foreign::of(&tally, &response, &total, &run.series, window),
             head: run.head.clone(),
             ending: run.ending.clone(),
-            validity: run.validity.clone(),
+            validity: validity(run, &total),
             span,
             total,
             endpoints: endpoints(run),
@@ -166,6 +166,21 @@ impl View {
         let differs = all_nanos > 1.25 * ok_nanos || ok_nanos > 1.25 * all_nanos;
         differs.then_some((all, ok))
     }
+}
+
+/// The validity of a run. If each response was complete and none was a stream of events, a run without an answer says so,
+/// because the service is running.
+fn validity(run: &Run, total: &RequestStats) -> ValidityReport {
+    let mut validity = run.validity.clone();
+    let no_events = |error: &&Error| error.kind == ErrorKind::Known(Fault::NoEvents);
+    let without: u64 = total.errors.iter().filter(no_events).map(|error| error.count).sum();
+    if without > 0 && without == total.books.planned {
+        for warning in validity.warnings.iter_mut().filter(|warning| warning.code == "no_answer") {
+            warning.message.push_str(" with a stream of events");
+            "leave out `--stream`, or check the content-type of the response".clone_into(&mut warning.hint);
+        }
+    }
+    validity
 }
 
 impl Span {

@@ -32,7 +32,8 @@ pub fn say(text: &str) {
     }
     let dropped = DROPPED.swap(0, Ordering::Relaxed);
     let note = if dropped > 0 {
-        format!("note: {dropped} lines were dropped: stderr was full\n")
+        let lines = if dropped == 1 { "1 line was".to_owned() } else { format!("{dropped} lines were") };
+        format!("note: {lines} dropped: stderr was full\n")
     } else {
         String::new()
     };

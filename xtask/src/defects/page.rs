@@ -72,7 +72,7 @@ fn answer(page: &mut String, expected: &Expected, saved: &Saved) {
         if score.missing > 0 {
             put!(
                 page,
-                "The trial of the {} is not finished: {} looks are missing.\n",
+                "The trial of the {} is not finished; looks that are missing: {}.\n",
                 list.name(),
                 score.missing
             );
@@ -87,13 +87,11 @@ fn in_healthy(score: &Score) -> String {
     }
     let limit = HEALTHY_FINDINGS_OF_20 * score.healthy as f64 / 20.0;
     let is_met = score.healthy_findings as f64 <= limit;
-    format!(
-        "{} in {}, and {} hints: {}",
-        score.healthy_findings,
-        score.healthy,
-        score.healthy_hints,
-        met(is_met)
-    )
+    let hints = match score.healthy_hints {
+        1 => "1 hint".to_owned(),
+        more => format!("{more} hints"),
+    };
+    format!("{} in {}, and {hints}: {}", score.healthy_findings, score.healthy, met(is_met))
 }
 
 /// A share that has a goal.
@@ -300,12 +298,21 @@ mod tests {
         let row = "| defects found | 1 of 1, 100 % (95 % CI 21 to 100 %): met | not tried yet | not tried yet | not tried yet | at least 90 % |";
         assert!(page.contains(row), "{page}");
         assert!(page.contains("| of all entries of the list | 1 of 2 (50 %) |"), "{page}");
-        assert!(page.contains("first list is not finished: 1 looks are missing"), "{page}");
+        assert!(page.contains("first list is not finished; looks that are missing: 1."), "{page}");
         assert!(page.contains("| archive | not looked at |"), "{page}");
         let row =
             "| `offset` | News: deep OFFSET | `deep_offset` | `deep_offset` | found, first | 40/s | – (–) |";
         assert!(page.contains(row), "{page}");
         assert!(page.find("defects found").unwrap() < page.find("## Seeded").unwrap());
+    }
+
+    #[test]
+    fn one_hint_is_a_hint() {
+        let score = |healthy_hints| Score { healthy: 31, healthy_hints, ..Score::default() };
+        assert_eq!(
+            [1, 2].map(|hints| in_healthy(&score(hints))),
+            ["0 in 31, and 1 hint: met", "0 in 31, and 2 hints: met"]
+        );
     }
 
     #[test]

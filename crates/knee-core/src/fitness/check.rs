@@ -280,7 +280,11 @@ pub(super) fn pauses(facts: &Facts) -> Check {
     worst.sort_by_key(|one| Reverse(one.longest));
     // A machine can have hundreds of CPUs.
     let longest: Vec<String> = worst.iter().take(4).map(|one| longest(one.cpu, one.longest)).collect();
-    let found = format!("{} of the time of busy threads; longest {}", percent(share), longest.join(", "));
+    let found = format!(
+        "busy threads stood still for {} of the test; longest {}",
+        percent(share),
+        longest.join(", ")
+    );
     match by_share(share) {
         Grade::Ok => plain("pauses", Grade::Ok, found),
         grade => {

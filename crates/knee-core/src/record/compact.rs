@@ -87,6 +87,7 @@ fn write(run: &Run, points: &[Point]) -> io::Result<Vec<u8>> {
         stopped: run.stopped,
         validity: run.validity.clone(),
         intervals: writer.intervals(),
+        sampled: run.sampled.clone(),
     };
     writer.tail(&tail)
 }

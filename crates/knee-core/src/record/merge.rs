@@ -4,6 +4,7 @@
 //! are added bucket by bucket, so each percentile is that of all requests together. Reads every record once, from its
 //! beginning to its end, and holds one interval of each at a time. Does not open files.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 
 use super::format::{Reader, Writer};
@@ -11,6 +12,8 @@ use super::run::{Parts, RunBuilder};
 use super::{Contribution, Ending, Head, Run, Tail};
 use crate::interval::Interval;
 use crate::metric::Metrics;
+use crate::plan::EndpointId;
+use crate::sampled::Sampled;
 use crate::unit::Nanos;
 use crate::validity::{Validity, ValidityReport, Warning};
 
@@ -101,6 +104,7 @@ pub fn merge_watched<R: Read, W: Write>(
         stopped: run.stopped,
         validity: run.validity.clone(),
         intervals: writer.intervals(),
+        sampled: run.sampled.clone(),
     };
     Ok(Merged { run, sink: writer.tail(&tail)? })
 }
@@ -147,7 +151,20 @@ fn sum_up(whole: &Whole, mut builder: RunBuilder, parts: &[ReadPart]) -> Run {
     });
     let mut run = builder.end(ending(parts));
     run.validity = with_those_of_parts(run.validity, parts);
+    run.sampled = sampled(&run, parts);
     run
+}
+
+/// How sampled responses of all parts looked, by the endpoints of `whole`.
+fn sampled(whole: &Run, parts: &[ReadPart]) -> Sampled {
+    let ids = (0..).map(EndpointId).zip(&whole.endpoints);
+    let ids: BTreeMap<&str, EndpointId> = ids.map(|(id, endpoint)| (endpoint.name.as_str(), id)).collect();
+    let mut sampled = Sampled::default();
+    for part in parts {
+        let name = |id: EndpointId| part.run.endpoints.get(id.0 as usize).map(|one| one.name.as_str());
+        sampled.merge(&part.run.sampled, |id| ids.get(name(id)?).copied());
+    }
+    sampled
 }
 
 /// When all machines were stopped; `None` if one went on to the end of its plan.

@@ -15,6 +15,7 @@ use crate::interval::Interval;
 use crate::metric::Metrics;
 use crate::observation::{Batch, ObservationBuilder};
 use crate::plan::{Endpoint, EndpointId};
+use crate::sampled::Sampled;
 use crate::share::SEGMENTS_MAX;
 use crate::tally::{Concurrency, EndpointTally, Tally};
 use crate::unit::Nanos;
@@ -78,6 +79,8 @@ pub struct RunBuilder {
     /// What scripts counted, and about how many bytes that takes.
     metrics: Metrics,
     metrics_bytes: usize,
+    /// How sampled responses looked.
+    sampled: Sampled,
     /// Whether the record has one interval for the whole run.
     summed: bool,
     /// What each of several machines contributed.
@@ -123,6 +126,7 @@ impl RunBuilder {
             observations: ObservationBuilder::default(),
             metrics: Metrics::default(),
             metrics_bytes: 0,
+            sampled: Sampled::default(),
             summed: false,
             contributions: Vec::new(),
             parts: None,
@@ -292,6 +296,11 @@ impl RunBuilder {
         self.metrics_bytes = self.metrics.bytes();
     }
 
+    /// How sampled responses looked: the last call counts.
+    pub fn sample(&mut self, sampled: Sampled) {
+        self.sampled = sampled;
+    }
+
     /// Takes when the part of an agent began; what all say counts.
     pub fn began(&mut self, lateness: Lateness) {
         self.late = Some(self.late.map_or(lateness, |known| known.and(lateness)));
@@ -334,7 +343,7 @@ impl RunBuilder {
     }
 
     /// The finished run with its validity check, for the program that made it. The tail of its record is
-    /// `Tail { ending, stopped: run.stopped, validity: run.validity.clone(), intervals }`.
+    /// `Tail { ending, stopped: run.stopped, validity: run.validity.clone(), intervals, sampled: run.sampled.clone() }`.
     pub fn end(self, ending: Ending) -> Run {
         let intervals = self.intervals;
         self.conclude(ending, intervals)
@@ -353,6 +362,7 @@ impl RunBuilder {
         if self.summed && self.damaged.is_none() && self.intervals == tail.intervals {
             return self.whole(tail);
         }
+        self.sampled = tail.sampled;
         let mut run = self.conclude(tail.ending, tail.intervals);
         run.validity = with_warnings_of_the_record(tail.validity, run.validity);
         run
@@ -401,6 +411,7 @@ impl RunBuilder {
             validity: judge(diagnostics),
             observations: self.observations.finish(),
             metrics: self.metrics,
+            sampled: self.sampled,
             contributions: self.contributions,
             late: self.late,
             amendments: self.amendments,

@@ -125,7 +125,8 @@ impl Client {
     ) -> Fetched {
         let mut state = FetchState::default();
         let redirects = if request.follow.is_some() { self.network.settings.redirects } else { 0 };
-        let mut sink = RedirectSink::new(sink, redirects);
+        let look = self.network.sampling.begin(request.request);
+        let mut sink = RedirectSink::new(sink, redirects, look);
         let mut result =
             self.exchange(request.origin, request.request, &mut sink, &mut state, &mut on_sent).await;
         let mut trail = request.follow.map(Trail::new);
@@ -142,7 +143,12 @@ impl Client {
             }
         }
         let Unsolicited { count: surplus, doubtful } = state.unsolicited;
-        let counts = Counts { surplus, doubtful, ..state.counts };
+        let address = state.peer.map(|peer| peer.address);
+        // After a redirect, method and bytes are not those of the response that was looked at.
+        let look = sink.look.take().filter(|_| state.counts.redirects == 0);
+        let seen = look.map(|look| look.end(address, state.connection));
+        self.network.sampling.passed(state.done);
+        let counts = Counts { surplus, doubtful, seen, ..state.counts };
         Fetched { done: state.done, marks: state.marks, counts, peer: state.peer, result }
     }
 
@@ -159,7 +165,7 @@ impl Client {
     ) -> Result<u16, Failure> {
         loop {
             let mut stream = self.stream(origin, request, state).await?;
-            state.peer = stream.peer();
+            (state.peer, state.connection) = (stream.peer(), stream.connection_number());
             sink.reached(state.peer);
             let worker_io = self.network.worker_io();
             let limit = self.request_limit.unwrap_or_else(|| state.limit(&self.network));
@@ -246,6 +252,8 @@ struct FetchState {
     unsolicited: Unsolicited,
     done: Nanos,
     peer: Option<Peer>,
+    /// The number of the last connection.
+    connection: u32,
 }
 
 impl FetchState {

@@ -20,9 +20,11 @@ use super::channel::{OtherStream, SCRATCH, WorkerIo};
 use super::decode::Decoders;
 use super::http1::reader::ResponseReader;
 use super::memory::MemoryBudget;
+use super::open_place::OpenPlace;
 use super::origin::{Origin, Resolver};
 use super::pools::Pools;
 use super::request::Defaults;
+use super::sampling::Sampling;
 use super::settings::{Settings, TlsSettings};
 use super::tls;
 use super::unsolicited::Unsolicited;
@@ -65,6 +67,10 @@ pub struct Network {
     pub(super) dialer: Option<Rc<dyn Dialer>>,
     pub(super) pools: Pools,
     open: Rc<Cell<u64>>,
+    /// Connections that were opened so far.
+    opened: Cell<u32>,
+    /// Looks at some of the responses.
+    pub(super) sampling: Rc<Sampling>,
     /// Origins that TLS sessions were opened with, the first of them.
     secure: RefCell<Vec<Arc<Origin>>>,
     /// Addresses that connections were opened to, and whether they belong to this machine. `None` for a Unix socket.
@@ -100,6 +106,8 @@ impl Network {
             dialer: None,
             pools: Pools::default(),
             open: Rc::default(),
+            opened: Cell::new(0),
+            sampling: Rc::new(Sampling::new()),
             secure: RefCell::default(),
             targets: RefCell::default(),
         }
@@ -120,6 +128,11 @@ impl Network {
     /// The decoders of the worker.
     pub const fn decoders(&self) -> &Rc<Decoders> {
         &self.decoders
+    }
+
+    /// The servers that sampled responses came from since the last call, in the order of their numbers.
+    pub fn take_new_servers(&self) -> Vec<String> {
+        self.sampling.take_new_servers()
     }
 
     /// Whether all connections so far led to this machine; `None` before the first.
@@ -162,17 +175,17 @@ impl Network {
         self.open.get()
     }
 
-    /// Counts a connection that was opened to `address`, which is `None` for a Unix socket. Returns the count, which
-    /// is to be lowered when the connection is closed.
-    pub(super) fn count_opened(&self, address: Option<IpAddr>) -> Rc<Cell<u64>> {
-        self.open.set(self.open.get() + 1);
+    /// Counts a connection that was opened to `address`, which is `None` for a Unix socket, until its place is dropped.
+    pub(super) fn count_opened(&self, address: Option<IpAddr>) -> OpenPlace {
+        let number = self.opened.get();
+        self.opened.set(number.wrapping_add(1));
         let mut targets = self.targets.borrow_mut();
         if targets.iter().all(|(known, _)| *known != address) {
             // Where the kernel does not tell, the address counts as another machine's.
             let here = address.is_none_or(|address| host::is_local(address).unwrap_or(false));
             targets.push((address, here));
         }
-        self.open.clone()
+        OpenPlace::take(&self.open, number)
     }
 
     /// The configuration of TLS for requests.

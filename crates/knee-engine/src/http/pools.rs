@@ -3,7 +3,7 @@
 //! A stream is the right to one exchange at a time. With HTTP/1.1 it is a whole connection, with HTTP/2 one of many on a
 //! connection that stays in the pool. Does not open connections; [`super::transport`] does.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -13,6 +13,7 @@ use knee_core::unit::Nanos;
 use super::channel::WorkerIo;
 use super::http1::connection::Connection;
 use super::http2::connection::{Http2Connection, Http2Stream};
+use super::open_place::OpenPlace;
 use super::origin::Origin;
 use super::peer::Peer;
 use super::prepared::PreparedRequest;
@@ -36,14 +37,8 @@ pub enum Stream {
 pub struct HeldConnection {
     pub(super) connection: Connection,
     pub(super) origin: Arc<Origin>,
-    /// Number of open connections of the worker.
-    pub(super) open: Rc<Cell<u64>>,
-}
-
-impl Drop for HeldConnection {
-    fn drop(&mut self) {
-        self.open.set(self.open.get() - 1);
-    }
+    /// Its place among the open connections of the worker.
+    pub(super) place: OpenPlace,
 }
 
 impl Stream {
@@ -52,6 +47,14 @@ impl Stream {
         match self {
             Self::Http1(held) => held.connection.channel().peer(),
             Self::Http2(stream) => stream.peer(),
+        }
+    }
+
+    /// The number of its connection in the worker.
+    pub fn connection_number(&self) -> u32 {
+        match self {
+            Self::Http1(held) => held.place.number(),
+            Self::Http2(stream) => stream.connection_number(),
         }
     }
 

@@ -14,6 +14,7 @@ use super::peer::Peer;
 use super::prepared::PreparedRequest;
 use super::request::{Defaults, prepare};
 use super::response::{ResponseHead, Sink};
+use super::sampling::Look;
 
 /// What following the redirects of a request needs.
 #[derive(Clone, Copy)]
@@ -37,12 +38,14 @@ pub struct RedirectSink<'a, S> {
     pub redirect: Option<Redirect>,
     /// How many redirects are followed after this response.
     pub left: u32,
+    /// Looks at the response, if that is sampled.
+    pub look: Option<Look>,
 }
 
 impl<'a, S> RedirectSink<'a, S> {
     /// Keeps redirects if `left` is over 0.
-    pub const fn new(sink: &'a mut S, left: u32) -> Self {
-        Self { sink, redirect: None, left }
+    pub const fn new(sink: &'a mut S, left: u32, look: Option<Look>) -> Self {
+        Self { sink, redirect: None, left, look }
     }
 }
 
@@ -141,10 +144,16 @@ impl<S: Sink> Sink for RedirectSink<'_, S> {
             let location = head.fields.get("location");
             self.redirect = location.map(|value| Redirect { status: head.status, location: value.to_vec() });
         }
+        if let Some(look) = &mut self.look {
+            look.head(head);
+        }
         self.sink.head(head)
     }
 
     fn body(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        if let Some(look) = &mut self.look {
+            look.body(bytes);
+        }
         self.sink.body(bytes)
     }
 

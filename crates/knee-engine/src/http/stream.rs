@@ -17,10 +17,10 @@ use rustls::client::Resumption;
 use super::channel::Channel;
 use super::failure::{Failure, Operation};
 use super::network::Network;
+use super::open_place::OpenPlace;
 use super::opening::open;
 use super::origin::Origin;
 use super::peer::Peer;
-use super::websocket::open_place::OpenPlace;
 use crate::recorder::Marks;
 
 /// An open connection.
@@ -49,7 +49,7 @@ impl ByteStream {
             network.deadline().limit(limit, opening).await
         };
         let channel = opened.unwrap_or_else(|_| Err(late.get().into()))?;
-        let place = OpenPlace::new(network.count_opened(channel.peer().map(|peer| peer.address.ip())));
+        let place = network.count_opened(channel.peer().map(|peer| peer.address.ip()));
         Ok(Self { network: network.clone(), channel, sent: 0, received: 0, _place: place })
     }
 

@@ -16,6 +16,7 @@ use super::failure::Failure;
 use super::http1::connection::Connection;
 use super::http2::connection::{Http2Connection, Http2Stream};
 use super::network::Network;
+use super::open_place::OpenPlace;
 use super::opening::open;
 use super::origin::Origin;
 use super::pools::{HeldConnection, Stream};
@@ -152,18 +153,18 @@ impl UserPool {
         if origin.tls {
             network.note_secure(origin);
         }
-        let open = network.count_opened(channel.peer().map(|peer| peer.address.ip()));
+        let place = network.count_opened(channel.peer().map(|peer| peer.address.ip()));
         let is_http2 = match version {
             HttpVersion::Two => true,
             HttpVersion::Negotiated => channel.protocol() == Some(b"h2"),
             HttpVersion::One => false,
         };
         if is_http2 {
-            let stream = self.new_shared(channel, origin, open).await?;
+            let stream = self.new_shared(channel, origin, place).await?;
             return Ok(NewStream { stream, is_opened: true });
         }
         let connection = Connection::new(channel, network.reader());
-        let held = HeldConnection { connection, origin: origin.clone(), open };
+        let held = HeldConnection { connection, origin: origin.clone(), place };
         Ok(NewStream { stream: Stream::Http1(Box::new(held)), is_opened: true })
     }
 
@@ -173,12 +174,12 @@ impl UserPool {
         &self,
         channel: Channel,
         origin: &Arc<Origin>,
-        open: Rc<Cell<u64>>,
+        place: OpenPlace,
     ) -> Result<Stream, Failure> {
         let pools = &self.network.pools;
         let made = {
             let Network { settings, clock, .. } = &*self.network;
-            Http2Connection::begin(settings, *clock, self.network.scratch(), channel, origin, open).await?
+            Http2Connection::begin(settings, *clock, self.network.scratch(), channel, origin, place).await?
         };
         if !self.network.settings.keep_alive {
             return Ok(Stream::Http2(Http2Stream::on(made)));

@@ -7,7 +7,6 @@ pub mod close;
 mod deflate;
 pub mod frame;
 pub mod handshake;
-pub(super) mod open_place;
 pub mod opening;
 pub mod socket;
 pub mod trouble;

@@ -21,6 +21,7 @@ mod names;
 mod nginx;
 mod page;
 mod redirects;
+mod sampled;
 mod secure;
 mod shortages;
 mod slowness;

@@ -216,6 +216,7 @@ pub fn collected(
             cpu: None,
             co_located: None,
             secure_origins: Vec::new(),
+            new_servers: Vec::new(),
         };
         let spare = collector.take(*worker, interval);
         assert_eq!(spare.measured.accounting(), Accounting::default(), "a spare share is empty");

@@ -1,17 +1,19 @@
 //! Connections that are opened again and again: without TLS as `no_keep_alive`, with TLS as `tls_handshakes`.
 //!
-//! Needs the run alone. Whether the user turned keep-alive off is not in the record.
+//! Needs the run alone. Whether the user turned keep-alive off is not in the record; that the server closes connections unasked
+//! is, in sampled responses.
 
 use knee_core::observation::SourceKind;
 use knee_core::tally::Phase;
 
+use super::no_compression::SAMPLED_MIN;
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
 use crate::figure::{number, percent};
 use crate::finding::{Gain, Remedy, Signal, Subject, Unit};
 use crate::lack::Lack;
 
-const LIMITS: &str = "0.05 connections per request beyond the first of each virtual user, and those of WebSockets and of streams of events, which need one each; opening them takes 10 % of the response time; 1,000 sockets wait to be reused (needs `host`). Connections alone are a hint from 0.5 per request on";
+const LIMITS: &str = "0.05 connections per request beyond the first of each virtual user, and those of WebSockets and of streams of events, which need one each; opening them takes 10 % of the response time; 1,000 sockets wait to be reused (needs `host`); the server says of half of 20 sampled responses that it closes the connection, although the request did not ask for that. Connections alone are a hint from 0.5 per request on";
 const SOURCE: &str = "A connection that is kept serves hundreds of requests; one in 20 already shows in the CPU time of both sides.";
 
 pub(super) const KEEP_ALIVE: Rule = Rule {
@@ -43,6 +45,7 @@ const PER_REQUEST: f64 = 0.05;
 const PER_REQUEST_ALONE: f64 = 0.5;
 const TIME_SHARE: f64 = 0.1;
 const WAITING: f64 = 1_000.0;
+const CLOSING: f64 = 0.5;
 
 fn check_plain(evidence: &Evidence<'_>) -> Checked {
     let advice = "let the service and every proxy keep connections open, unless keep-alive was turned off for this load";
@@ -101,6 +104,7 @@ fn check(evidence: &Evidence<'_>, what: &str, advice: &str) -> Checked {
     ]
     .into_iter()
     .flatten()
+    .chain(closing(evidence))
     .collect();
     if signals.len() < 2 && beyond < PER_REQUEST_ALONE {
         return Ok(Vec::new());
@@ -118,8 +122,22 @@ fn check(evidence: &Evidence<'_>, what: &str, advice: &str) -> Checked {
     }])
 }
 
+/// That the server closes the connections, as it says in its responses.
+fn closing(evidence: &Evidence<'_>) -> Option<Signal> {
+    let looks = evidence.sampled().ok()?.endpoints.values();
+    let (closing, all) = looks.fold((0.0, 0.0), |(closing, all), looks| {
+        (closing + looks.closing as f64, all + looks.responses as f64)
+    });
+    let share = (all >= SAMPLED_MIN as f64).then(|| closing / all);
+    let what = "responses after which the server closes the connection";
+    Signal::at_least(what, Unit::Share, share, CLOSING, "the run: sampled responses")
+}
+
 #[cfg(test)]
 mod tests {
+    use knee_core::plan::EndpointId;
+    use knee_core::sampled::Looks;
+
     use crate::Confidence;
     use crate::testing::Scene;
 
@@ -144,6 +162,14 @@ mod tests {
     fn cheap_connections_are_a_hint_if_every_request_opens_one_and_nothing_if_few_do() {
         let every = Scene::with(|sample, _, _| sample.connect = Some(0.000_05));
         assert_eq!(every.found("no_keep_alive").unwrap().confidence, Confidence::Hint);
+        let mut closed = every.clone();
+        let looks = Looks { responses: 900, closing: 900, ..Looks::default() };
+        closed.run.sampled.endpoints.insert(EndpointId(0), looks);
+        assert_eq!(
+            closed.found("no_keep_alive").unwrap().confidence,
+            Confidence::Likely,
+            "the server says so"
+        );
         let few = Scene::with(|sample, _, dice| sample.connect = (dice.share() < 0.1).then_some(0.000_05));
         assert_eq!(few.found("no_keep_alive"), None);
         assert_eq!(Scene::steady().found("no_keep_alive"), None);

@@ -42,15 +42,16 @@ const CONCENTRATED: f64 = 0.6;
 const RESPONSES_MIN: u64 = 200;
 /// The step in seconds.
 const STEP: f64 = 0.04;
+/// A round trip that is no part of the step, in seconds.
+const NEAR: f64 = 0.01;
 
 fn check(evidence: &Evidence<'_>) -> Checked {
     let answered = evidence.answered();
     if answered < RESPONSES_MIN {
         return Err(Lack::of(format!("{RESPONSES_MIN} responses")));
     }
-    let receive = evidence.phase(Phase::Receive);
-    let share = share_within(receive, FROM, TO);
-    if prominence(receive, FROM, TO) < PROMINENCE || share.is_none_or(|share| share < SHARE) {
+    let share = standing(evidence);
+    if share.is_none() {
         return Ok(step_in_wait(evidence).into_iter().collect());
     }
     let wait = evidence.phase(Phase::Wait).quantile(0.5).map(Nanos::as_secs_f64);
@@ -76,6 +77,20 @@ fn check(evidence: &Evidence<'_>) -> Checked {
         remedy: Remedy::advice("write head and body at once, or set TCP_NODELAY on the server's sockets"),
         gain: gain(evidence, share),
     }])
+}
+
+/// Seconds per response that it stands still between its first and its last byte, on a network whose round trips are short;
+/// zero if nothing says so.
+pub(super) fn standing_time(evidence: &Evidence<'_>) -> f64 {
+    let near = evidence.round_trip().is_some_and(|seconds| seconds < NEAR);
+    standing(evidence).filter(|_| near).unwrap_or(0.0) * STEP
+}
+
+/// Share of the responses that stand still between their first and their last byte; `None` if nothing says so.
+fn standing(evidence: &Evidence<'_>) -> Option<f64> {
+    let receive = evidence.phase(Phase::Receive);
+    let share = share_within(receive, FROM, TO).filter(|share| *share >= SHARE);
+    share.filter(|_| prominence(receive, FROM, TO) >= PROMINENCE)
 }
 
 /// The same step before the first byte: between the service and a store, for example.

@@ -30,6 +30,16 @@ const IN_FLIGHT: f64 = 1.5;
 const BUSY: f64 = 0.7;
 
 fn check(evidence: &Evidence<'_>) -> Checked {
+    of_each_pool(evidence, |server, application, all, busy| {
+        exhausted(evidence, server, application, all, busy)
+    })
+}
+
+/// What `find` finds in the samples of each application: its connections, and those of them that are busy.
+pub(super) fn of_each_pool(
+    evidence: &Evidence<'_>,
+    find: impl Fn(&Watched<'_>, &str, &[f64], &[f64]) -> Option<Draft>,
+) -> Checked {
     let servers = evidence.needed(SourceKind::Postgres)?;
     let mut sampled = false;
     let mut drafts = Vec::new();
@@ -43,14 +53,11 @@ fn check(evidence: &Evidence<'_>) -> Checked {
                 continue;
             }
             sampled = true;
-            drafts.extend(exhausted(evidence, &server, application, &all, &busy));
+            drafts.extend(find(&server, application, &all, &busy));
         }
     }
-    if sampled {
-        Ok(drafts)
-    } else {
-        Err(Lack::of(format!("{SAMPLES_MIN} samples of the backends by application")))
-    }
+    let lack = || Lack::of(format!("{SAMPLES_MIN} samples of the backends by application"));
+    sampled.then_some(drafts).ok_or_else(lack)
 }
 
 fn exhausted(

@@ -1,9 +1,10 @@
 //! Bodies so large that their transfer takes much of the time: without compression, or with too much in them.
 //!
-//! Needs the run alone. Whether a body was compressed is not in the record.
+//! Needs the run alone. Where text was not compressed, `no_compression` says so instead.
 
 use knee_core::tally::Phase;
 
+use super::delayed_ack;
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
 use crate::figure::{number, percent};
@@ -34,7 +35,9 @@ fn check(evidence: &Evidence<'_>) -> Checked {
         return Err(Lack::of(format!("{RESPONSES_MIN} responses")));
     }
     let body = evidence.all().bytes_body as f64 / answered as f64;
-    let receive = evidence.phase(Phase::Receive).mean().map(|nanos| nanos / 1e9);
+    // What stands still for an acknowledgement is not on its way.
+    let standing = delayed_ack::standing_time(evidence);
+    let receive = evidence.phase(Phase::Receive).mean().map(|nanos| (nanos / 1e9 - standing).max(0.0));
     let share = receive.zip(evidence.service_mean()).map(|(receive, service)| receive / service);
     if body < BODY
         || receive.is_none_or(|receive| receive < RECEIVE_MIN)

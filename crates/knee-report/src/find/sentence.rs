@@ -6,6 +6,7 @@ use knee_study::statistics::verdict::Verdict;
 use knee_study::study::{Conclusion, Effect};
 
 use super::{Proof, Search, Tried};
+use crate::number::counted;
 use crate::study::{figure, result, row_of, verdict};
 use crate::text::answer;
 use crate::{View, clean};
@@ -38,7 +39,7 @@ pub fn sentence(search: &Search) -> String {
             None => {
                 let report = &search.look.findings;
                 let (ran, not) = (report.ran.len(), report.could_not_run.len());
-                format!("nothing found that stops it: {ran} rules ran, {not} could not")
+                format!("nothing found that stops it: {} ran, {not} could not", counted(ran as u64, "rule"))
             }
         },
     }

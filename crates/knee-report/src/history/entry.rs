@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::View;
 use crate::kept::Summary;
-use crate::number::{count, rate};
+use crate::number::{counted, rate};
 use crate::text::answer;
 
 /// A saved run or result.
@@ -114,20 +114,16 @@ pub fn load(plan: &Plan) -> String {
     let shape = match &plan.scenarios[..] {
         [scenario] => match &scenario.executor {
             Executor::Open { rate: curve, .. } => format!("{}/s", rate(curve.peak())),
-            Executor::Closed { .. } => plural(u64::from(scenario.users_max()), user),
+            Executor::Closed { .. } => counted(u64::from(scenario.users_max()), user),
         },
         several => format!("{} scenarios", several.len()),
     };
     let extent = match (plan.duration(), plan.requests()) {
         (Some(duration), _) => format!(", {duration}"),
-        (None, Some(requests)) => format!(", {}", plural(requests, "request")),
+        (None, Some(requests)) => format!(", {}", counted(requests, "request")),
         (None, None) => String::new(),
     };
     shape + &extent
-}
-
-fn plural(number: u64, word: &str) -> String {
-    format!("{} {word}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 fn machine(machine: &Machine) -> String {

@@ -11,7 +11,7 @@ use knee_study::metric::Metric;
 
 use super::{Entry, History, Trend, TrendMetric};
 use crate::clean::line as clean;
-use crate::number::{count, rate, time};
+use crate::number::{count, counted, rate, time};
 use crate::study::change as change_of;
 
 /// Most points of a trend in text.
@@ -103,7 +103,8 @@ fn of_metric(trend: &Trend) -> String {
     let skipped = runs.saturating_sub(POINTS_MAX);
     let points: Vec<String> = trend.points.iter().skip(skipped).map(|(_, point)| value(*point)).collect();
     let dots = if skipped > 0 { "… " } else { "" };
-    let mut text = format!("  {name}: {runs} runs{left_out}\n    {dots}{}\n", points.join(" "));
+    let shown = counted(runs as u64, "run");
+    let mut text = format!("  {name}: {shown}{left_out}\n    {dots}{}\n", points.join(" "));
     match &trend.changes {
         None if trend.missing() > 0 => {
             let _ = writeln!(text, "    no answer: a change needs {SIDE_LEAST} runs on each side");

@@ -18,7 +18,7 @@ use super::table::{Table, cell, words as of_words};
 use super::words;
 use crate::chart::{Axis, Band, Chart, Dot, Line, Shape, Stroke, Tone};
 use crate::history::{Entry, History, Trend, TrendMetric, moment, value};
-use crate::number::count;
+use crate::number::{count, counted};
 use crate::study::change as change_of;
 
 /// Most rows of the list; the JSON has all.
@@ -203,18 +203,18 @@ fn of_line(place: usize, line: &[Trend], dots: usize) -> Section {
 }
 
 fn sentences(trend: &Trend) -> Vec<String> {
-    let (name, runs) = (trend.metric.name(), trend.points.len());
+    let (name, runs) = (trend.metric.name(), counted(trend.points.len() as u64, "run"));
     let left_out = match trend.left_out {
         0 => String::new(),
         left_out => format!(", {left_out} not counted"),
     };
     match &trend.changes {
         None if trend.missing() > 0 => {
-            vec![format!("{name}: {runs} runs{left_out}; a change needs {SIDE_LEAST} runs on each side")]
+            vec![format!("{name}: {runs}{left_out}; a change needs {SIDE_LEAST} runs on each side")]
         }
-        None => vec![format!("{name}: {runs} runs{left_out}; a figure is not above 0")],
+        None => vec![format!("{name}: {runs}{left_out}; a figure is not above 0")],
         Some(changes) if changes.is_empty() => {
-            vec![format!("{name}: {runs} runs{left_out}, no persistent change")]
+            vec![format!("{name}: {runs}{left_out}, no persistent change")]
         }
         Some(changes) => changes.iter().map(|change| of_change(trend, change)).collect(),
     }
@@ -262,9 +262,9 @@ fn chart(trend: &Trend, together: usize) -> Chart {
     let x = Axis::places("runs, oldest first", trend.points.len());
     let name = format!("{} of {}", trend.metric.name(), words::plain_name(&trend.newest.name));
     let description = format!(
-        "{} {} runs, at most {}.",
+        "{} of {}, at most {}.",
         trend.metric.name(),
-        trend.points.len(),
+        counted(trend.points.len() as u64, "run"),
         value(trend.metric, most_of(trend))
     );
     let run_line = Line::new("", Tone::Blue, Stroke::Thin, points.iter().copied().map(Some).collect());

@@ -463,7 +463,11 @@ pub fn calibration(calibration: &Calibration, machine: &str, notes: &[String]) -
         format!("{metric}: the A/A test found a difference; chance does so once in 20 tests, but if it repeats, this machine favours one side")
     }));
     points.extend(notes.iter().cloned());
-    let about = format!("A/A test of {} blocks on {machine}. {}.", calibration.blocks, calibration.of);
+    let about = format!(
+        "A/A test of {} on {machine}. {}.",
+        number::counted(calibration.blocks as u64, "block"),
+        calibration.of
+    );
     let blocks = vec![Block::Paragraph(about), Block::Table(table), Block::List(points)];
     Document { title: "Noise floor of this machine".to_owned(), blocks }
 }

@@ -170,14 +170,7 @@ fn range(metric: Metric, spread: &Spread) -> String {
 
 /// A number of things.
 pub fn count(number: usize, one: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{} {one}s", grouped(number)) }
-}
-
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let groups: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
-    groups.join(",")
+    crate::number::counted(number as u64, one)
 }
 
 #[cfg(test)]

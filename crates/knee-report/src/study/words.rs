@@ -154,7 +154,9 @@ pub fn reasons(effect: &Effect) -> String {
 fn reason(metric: Metric, reason: &Reason) -> Option<String> {
     let text = match reason {
         Reason::NotLarge { .. } | Reason::WithinMargin => return None,
-        Reason::TooFewBlocks { needed } => format!("a verdict of a difference needs {needed} blocks"),
+        Reason::TooFewBlocks { needed } => {
+            format!("a verdict of a difference needs {}", value::count(*needed, "block"))
+        }
         Reason::Corrected { tests } => format!("not significant among {tests} tests"),
         Reason::LowerBound { side } => match side {
             Censored::From => "the first side is a lower bound: requests failed or did not end".to_owned(),
@@ -180,10 +182,10 @@ pub fn missing_of(metric: Metric, missing: &Missing) -> String {
         Missing::NoBlock => "no block measured both sides".to_owned(),
         Missing::NoSuccess => "no request succeeded on one side".to_owned(),
         Missing::TooFew { requests, needed, measure } => {
-            let (requests, needed) = (number::count(*requests), number::count(*needed));
+            let (requests, needed) = (number::count(*requests), number::counted(*needed, "request"));
             let longer =
                 measure.map_or_else(String::new, |measure| format!("; trials of {measure} would do"));
-            format!("{metric} needs {needed} requests per variant, the fewest are {requests}{longer}")
+            format!("{metric} needs {needed} per variant, the fewest are {requests}{longer}")
         }
     }
 }
@@ -276,7 +278,7 @@ pub fn measured(claim: &ClaimResult, effect: Option<&Effect>) -> String {
         Basis::Counted { cell, limit, above, of: all, at_most } => {
             let limit = value::figure(Metric::Max, *limit);
             let part = part_of(&[cell]).map_or_else(String::new, |part| format!(" of {part}"));
-            let all = format!("{} requests{part}", number::count(*all));
+            let all = format!("{}{part}", number::counted(*all, "request"));
             match above {
                 0 => format!("none of {all} above {limit} [at most {}]", value::percent(*at_most)),
                 above => format!("{} of {all} above {limit}, or without success", number::count(*above)),

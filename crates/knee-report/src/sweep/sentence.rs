@@ -57,7 +57,7 @@ pub fn terms(report: &Report) -> Vec<String> {
     let mut terms = vec![
         load,
         format!("{} per step", seconds(config.seconds)),
-        format!("{} steps in {}", report.trials.len(), seconds(spent)),
+        format!("{} in {}", number::counted(report.trials.len() as u64, "step"), seconds(spent)),
     ];
     terms.extend(ended);
     terms
@@ -87,16 +87,16 @@ pub fn headline(report: &Report) -> String {
 fn failed_below(report: &Report) -> Option<String> {
     let below = report.failed_below();
     let (highest, failed) = (below.last()?, below.iter().map(|tried| tried.failed.len()).sum::<usize>());
-    let steps: usize = below.iter().map(Tried::steps).sum();
+    let steps = number::counted(below.iter().map(Tried::steps).sum::<usize>() as u64, "step");
     let reason = why(&highest.failed.last()?.judged);
     let unit = report.unit();
     Some(match below.as_slice() {
         [only] => format!(
-            "Not always: at {} {unit}, below it, {failed} of {steps} steps failed ({reason}).",
+            "Not always: at {} {unit}, below it, {failed} of {steps} failed ({reason}).",
             level(only.level)
         ),
         _ => format!(
-            "Not always: at {} levels below it, from {} to {} {unit}, {failed} of {steps} steps failed ({reason}).",
+            "Not always: at {} levels below it, from {} to {} {unit}, {failed} of {steps} failed ({reason}).",
             below.len(),
             level(below[0].level),
             level(highest.level)
@@ -328,7 +328,11 @@ fn repeated(found: &Knee, report: &Report) -> String {
     levels.dedup();
     let count = levels.len();
     let (low, high) = (levels.first().copied().unwrap_or(0.0), levels.last().copied().unwrap_or(0.0));
-    format!("{count} levels from {} to {} were each tried {} times", level(low), level(high), found.repeats)
+    let times = number::counted(found.repeats as u64, "time");
+    match count {
+        1 => format!("level {} was tried {times}", level(low)),
+        _ => format!("{count} levels from {} to {} were each tried {times}", level(low), level(high)),
+    }
 }
 
 fn shedding(found: &Shedding, report: &Report) -> Finding {
@@ -401,9 +405,13 @@ pub fn remarks(report: &Report) -> Vec<Remark> {
 /// limit on them is judged.
 fn missing(report: &Report) -> Vec<String> {
     let steps = deciding(report);
-    let mut statistics: Vec<Statistic> = report.config.slos.iter().map(|slo| slo.statistic).collect();
-    if !statistics.contains(&Statistic::Quantile(0.99)) {
-        statistics.push(Statistic::Quantile(0.99));
+    let mut statistics: Vec<Statistic> = Vec::new();
+    let limited = report.config.slos.iter().map(|slo| slo.statistic);
+    for statistic in limited.chain([Statistic::Quantile(0.99)]) {
+        // Several limits can be on one percentile.
+        if !statistics.contains(&statistic) {
+            statistics.push(statistic);
+        }
     }
     let mut sentences = Vec::new();
     for statistic in statistics {

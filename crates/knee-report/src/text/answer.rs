@@ -7,7 +7,7 @@ use knee_core::validity::Validity;
 use super::Style;
 use super::ink::wrap;
 use crate::View;
-use crate::number::{self, Unit, percent, rate};
+use crate::number::{self, Unit, counted, percent, rate};
 use crate::view::reading::Reading;
 use crate::view::script::thresholds_in_words;
 
@@ -44,12 +44,12 @@ pub(crate) fn times(view: &View, unit: Option<Unit>) -> [Option<(&'static str, S
 }
 
 fn errors(view: &View) -> String {
-    let planned = number::count(view.total.books.planned);
+    let planned = counted(view.total.books.planned, "request");
     match view.total.not_ok() {
         0 if view.total.books.planned == 1 => "the one request ok".to_owned(),
-        0 => format!("all {planned} requests ok"),
+        0 => format!("all {planned} ok"),
         not_ok => {
-            format!("{} of {planned} requests not ok", percent(share_not_ok(view, not_ok)))
+            format!("{} of {planned} not ok", percent(share_not_ok(view, not_ok)))
         }
     }
 }
@@ -57,7 +57,7 @@ fn errors(view: &View) -> String {
 /// The share of the requests that did not end ok, in per cent, and the numbers behind it.
 pub(crate) fn failed(view: &View) -> (String, String) {
     let (not_ok, planned) = (view.total.not_ok(), view.total.books.planned);
-    let numbers = format!("{} of {} requests", number::count(not_ok), number::count(planned));
+    let numbers = format!("{} of {}", number::count(not_ok), counted(planned, "request"));
     (percent(share_not_ok(view, not_ok)), numbers)
 }
 

@@ -94,7 +94,7 @@ fn several(plan: &Plan, scenarios: &[Scenario]) -> Vec<String> {
     let mut pieces = vec![
         if plan.is_open() { "open" } else { "closed" }.to_owned(),
         format!("{} scenarios ({})", scenarios.len(), names.join(", ")),
-        format!("at most {} users", number::count(plan.users_max())),
+        format!("at most {}", number::counted(plan.users_max(), "user")),
     ];
     pieces.extend(plan.duration().map(|end| end.to_string()));
     pieces

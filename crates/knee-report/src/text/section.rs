@@ -10,7 +10,7 @@ use super::ink::{Tone, cut, left, wrap, wrap_words};
 use super::style::{Style, heading};
 use super::table::{Cell, Side, Table};
 use super::times::{reading, scale, short};
-use crate::number::{bytes, count, rate};
+use crate::number::{bytes, count, counted, rate};
 use crate::view::request_stats::RequestStats;
 use crate::view::time_summary::TimeSummary;
 use crate::{View, clean};
@@ -136,7 +136,7 @@ fn connections(total: &RequestStats, warm_up: &RequestStats) -> Vec<String> {
 
 fn warm_up(view: &View) -> Vec<String> {
     let books = &view.warm_up.books;
-    let mut pieces = vec![view.span.warm_up.to_string(), format!("{} requests", count(books.planned))];
+    let mut pieces = vec![view.span.warm_up.to_string(), counted(books.planned, "request")];
     if view.warm_up.not_ok() > 0 {
         pieces.push(format!("{} of them not ok", count(view.warm_up.not_ok())));
     }
@@ -266,6 +266,9 @@ pub fn errors(view: &View, style: &Style) -> Vec<String> {
         let indent = 2 + 9 + 2 + widest + 2;
         let sentence = cut(&error.sentence(), style.width.saturating_sub(indent));
         lines.push(format!("  {blame}  {number}  {sentence}"));
+        if let Some(explanation) = error.explanation() {
+            lines.extend(wrap_words(&" ".repeat(indent), explanation, style.width));
+        }
         for example in &error.examples {
             let example = cut(&clean::line(example), style.width.saturating_sub(indent + 2));
             let example = style.palette.paint(Tone::Faint, &example);

@@ -97,10 +97,9 @@ pub(crate) fn footnotes(view: &View, scale: Scale) -> Vec<(char, String)> {
     let mut notes = Vec::new();
     let bounds = view.total.response.bounds;
     if bounds > 0 {
-        let text = format!(
-            "at least: {} requests did not end in time, so their full times are unknown.",
-            number::count(bounds)
-        );
+        let times = if bounds == 1 { "its full time is" } else { "their full times are" };
+        let requests = number::counted(bounds, "request");
+        let text = format!("at least: {requests} did not end in time, so {times} unknown.");
         notes.push(('≥', text));
     }
     if let Some((all, ok)) = view.tail_contrast() {
@@ -160,15 +159,11 @@ pub(crate) fn remark_on_events(view: &View, events: &EventStats<'_>, unit: Unit)
     let per_second = if seconds > 0.0 { events.events as f64 / seconds } else { 0.0 };
     format!(
         "in {unit}, of {} in {}, {} each, {} per second",
-        counted(events.events, "event"),
-        counted(events.responses, "response"),
+        number::counted(events.events, "event"),
+        number::counted(events.responses, "response"),
         number::level(events.per_response()),
         number::rate(per_second)
     )
-}
-
-fn counted(count: u64, what: &str) -> String {
-    format!("{} {what}{}", number::count(count), if count == 1 { "" } else { "s" })
 }
 
 /// One unit for the times of events, with the decimals that the shortest one needs.

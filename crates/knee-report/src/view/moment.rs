@@ -12,6 +12,9 @@ use super::reading::Reading;
 /// The shares at which the times of a [`Point`] are given; the last is the maximum.
 const SHARES: [f64; 3] = [0.5, 0.9, 0.99];
 
+/// Shortest interval for a share of a CPU: a tenth of the usual width.
+const CPU_WIDTH_MIN: Nanos = Nanos::from_millis(100);
+
 /// One interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moment {
@@ -31,7 +34,7 @@ pub struct Moment {
     pub response: [Reading; 4],
     /// Service time, likewise.
     pub service: [Reading; 4],
-    /// Share of a CPU that the busiest worker used, 0 to 1.
+    /// Share of a CPU that the busiest worker used, 0 to 1; see [`worker_cpu`].
     pub worker_cpu: Option<f64>,
 }
 
@@ -53,10 +56,16 @@ impl Moment {
             achieved: point.per_second(ok),
             response: readings(point.response, ended, bounded),
             service: readings(point.service, sent, bounded),
-            worker_cpu: point.generator.worker_cpu,
+            worker_cpu: worker_cpu(point),
             point: point.clone(),
         }
     }
+}
+
+/// Share of a CPU that the busiest worker used, 0 to 1. `None` if it is unknown, or if the interval is shorter than 100 ms,
+/// like that of the last responses: its CPU times are read some milliseconds earlier or later than it begins and ends.
+pub fn worker_cpu(point: &Point) -> Option<f64> {
+    point.generator.worker_cpu.filter(|_| point.to.since(point.from) >= CPU_WIDTH_MIN)
 }
 
 /// An interval does not show whether a lower bound lies below a percentile. If it has any, all its figures count as
@@ -89,6 +98,17 @@ mod tests {
     fn point(from: u64, to: u64, ok: u64) -> Point {
         let (from, to) = (Nanos::from_millis(from), Nanos::from_millis(to));
         Point { from, to, by_outcome: [ok, 0, 0, 0, 0, 0], ..Point::default() }
+    }
+
+    #[test]
+    fn an_interval_of_a_few_milliseconds_has_no_share_of_a_cpu() {
+        let cpu = |from, to| {
+            let mut point = point(from, to, 1);
+            point.generator.worker_cpu = Some(1.7);
+            Moment::of(&point).worker_cpu
+        };
+        assert_eq!(cpu(2_000, 2_003), None);
+        assert_eq!(cpu(1_000, 2_000), Some(1.7));
     }
 
     #[test]

@@ -96,6 +96,16 @@ impl Error {
         }
     }
 
+    /// What it takes to avoid it, for people; no full stop. `None` if [`Error::sentence`] says enough.
+    pub const fn explanation(&self) -> Option<&'static str> {
+        match &self.kind {
+            ErrorKind::Known(Fault::NoEvents) => {
+                Some("`--stream` is for responses with the content-type text/event-stream or JSON lines")
+            }
+            _ => None,
+        }
+    }
+
     /// Who caused it; `None` if that is not known.
     pub const fn blame(&self) -> Option<Blame> {
         match &self.kind {

@@ -333,6 +333,17 @@ fn a_limit_that_few_requests_break_is_reported_as_counted_with_the_step_that_wou
 }
 
 #[test]
+fn a_percentile_with_two_limits_is_explained_once() {
+    let slow = Config { ladder: Ladder::List(vec![20.0, 30.0]), ..config(&["p99<250ms", "p99<500ms"]) };
+    let (report, about) = (report(slow, f64::INFINITY), about());
+    let text = text::render(&SweepView::of(&report, &about), &Style { width: 400, ..Style::default() });
+    assert_eq!(text.matches("Percentiles\n").count(), 1, "{text}");
+    assert_eq!(text.matches("p99 needs 10,000 requests per step").count(), 1, "{text}");
+    assert_eq!(text.matches("A step with fewer requests meets p99 ≤ 250 ms").count(), 1, "{text}");
+    assert_eq!(text.matches("A step with fewer requests meets p99 ≤ 500 ms").count(), 1, "{text}");
+}
+
+#[test]
 fn a_sweep_that_was_limited_by_the_generator_names_no_capacity() {
     let (report, about) = (report(config(&[]), 2_000.0), about());
     let text = text::render(&SweepView::of(&report, &about), &Style::default());

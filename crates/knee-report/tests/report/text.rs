@@ -1,5 +1,7 @@
 //! The report as people read it, at 80 columns.
 
+use knee_core::outcome::Fault;
+use knee_core::plan::Stop;
 use knee_core::record::Run;
 use knee_core::tally::Phase;
 use knee_core::unit::Nanos;
@@ -10,7 +12,7 @@ use knee_report::text::{self, Palette, Style};
 use knee_report::view::reading::Reading;
 use knee_report::{View, text::ink};
 
-use super::fixture;
+use super::fixture::{self, Request};
 
 fn report(run: &Run) -> String {
     text::render(&View::of(run), &Style::default())
@@ -223,6 +225,29 @@ fn an_overloaded_server_is_to_blame_and_every_warning_is_listed() {
       generator lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; CPU wait 0.21 %
       note: target and generator share this machine's CPUs [co_located]
     ");
+}
+
+#[test]
+fn responses_that_are_no_streams_of_events_are_not_taken_for_a_service_that_is_down() {
+    let of = |failed: u64| {
+        let request = |k: u64| {
+            let fault = if k < failed { Fault::NoEvents } else { Fault::Refused };
+            Request::failed(k * 1_000_000, 1_000, 80_000, fault, "")
+        };
+        let requests: Vec<_> = (0..500_u64).map(request).collect();
+        let mut run = fixture::run(fixture::closed(5.0, Stop::Requests(500)), &requests);
+        run.validity = fixture::all_refused().validity;
+        report(&run)
+    };
+    let pages = of(500);
+    let why = "invalid: no request was answered with a stream of events [no_answer]";
+    assert!(pages.contains(why), "{pages}");
+    assert!(pages.contains("hint: leave out `--stream`, or check the content-type"), "{pages}");
+    assert!(pages.contains("`--stream` is for responses with the content-type"), "{pages}");
+    assert!(pages.lines().all(|line| ink::width(line) <= 80), "{pages}");
+    let some = of(499);
+    assert!(some.contains("invalid: no request was answered [no_answer]"), "{some}");
+    assert!(!of(0).contains("stream"), "only where it helps");
 }
 
 #[test]

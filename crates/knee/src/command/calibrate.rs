@@ -9,6 +9,7 @@ use knee_driver::calibration::{DAYS, SavedCalibration};
 use knee_engine::control::{Control, Request};
 use knee_engine::host;
 use knee_report::kept::{self, KeptResult};
+use knee_report::number::counted;
 use knee_report::study::{Document, comparison as shown, notes};
 use knee_report::{html, json};
 use knee_study::compare::A;
@@ -96,7 +97,7 @@ fn rendered(document: &Document, result: &KeptResult, output: &CompareOutputFlag
 fn document(kept: &SavedCalibration, mut notes: Vec<String>, path: &Path) -> Document {
     let machine = &kept.machine;
     let cpu = machine.cpu.as_deref().unwrap_or(&machine.arch);
-    let on = format!("{} CPUs of {cpu} under {}", machine.cores, machine.system);
+    let on = format!("{} of {cpu} under {}", counted(u64::from(machine.cores), "CPU"), machine.system);
     let place = on_one_line(&path.display().to_string());
     notes.push(format!("measured on {}, saved for {DAYS} days in {place}", noise::day(kept.made)));
     shown::calibration(&kept.calibration, &on, &notes)

@@ -12,6 +12,7 @@ use knee_fleet::controller::Wanted;
 use knee_fleet::name::RunId;
 use knee_fleet::nats::controller::{Fleet, Saved};
 use knee_fleet::wire::{Info, Reply, StopLevel};
+use knee_report::number::counted;
 
 use super::failed::{Failed, failed, refused};
 use super::load::exit_of;
@@ -119,7 +120,12 @@ fn listed(found: &[Info], runs: &[Saved]) -> String {
         let title = serde_json::from_value::<About>(saved.about.clone()).map(|about| about.title);
         let title = on_one_line(&title.unwrap_or_default());
         let ended = if saved.ended { ", ended; what arrived can be merged again" } else { "" };
-        let _ = writeln!(text, "run {}: {title}, {} agents{ended}", saved.run, saved.engaged.len());
+        let _ = writeln!(
+            text,
+            "run {}: {title}, {}{ended}",
+            saved.run,
+            counted(saved.engaged.len() as u64, "agent")
+        );
     }
     text
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use knee_core::fixture::division::Division;
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
-use knee_driver::{Event, Spans};
+use knee_driver::{Event, Preparation, Spans};
 use knee_report::number;
 use knee_report::study::{self, cause};
 use knee_study::metric::Metric;
@@ -67,7 +67,7 @@ impl Progress {
         let mut codes: Vec<(&String, &usize)> = self.codes.iter().filter(|_| !self.quiet).collect();
         codes.sort_by_key(|(_, trials)| std::cmp::Reverse(**trials));
         for (code, trials) in codes {
-            let trials = if *trials == 1 { "1 trial".to_owned() } else { format!("{trials} trials") };
+            let trials = number::counted(*trials as u64, "trial");
             let cause = cause(code).map_or_else(String::new, |cause| format!(": {cause}"));
             (self.narrate)(&format!("[{code}] in {trials}{cause}; see `knee explain {code}`"));
         }
@@ -86,6 +86,11 @@ impl Progress {
                 self.failure(trial, result, output);
             }
             Event::FixtureStarts => (self.narrate)("starting the services and stores of the study"),
+            Event::Prepares(preparation) => {
+                if !self.quiet {
+                    (self.narrate)(&prepares(*preparation));
+                }
+            }
             Event::Divided { division, size } => {
                 if !self.quiet {
                     (self.narrate)(&divided(division, size.as_ref()));
@@ -130,6 +135,14 @@ fn spent(spans: &Spans) -> Option<String> {
     ))
 }
 
+/// A command of the study that can take minutes.
+fn prepares(preparation: Preparation<'_>) -> String {
+    match preparation {
+        Preparation::Build(command) => format!("building: {}", on_one_line(command)),
+        Preparation::Seed(words) => format!("seeding: {}", on_one_line(&words.join(" "))),
+    }
+}
+
 /// Who has which CPUs, and whether a pilot showed that the generator has too few.
 fn divided(division: &Division, size: Option<&Size>) -> String {
     let short = match size {
@@ -146,12 +159,13 @@ fn foreseen(short: &Shortage) -> String {
     let Shortage { metric, workload, variant, requests, needed, blocks, blocks_needed } = short;
     let blocks = if *blocks == 1 { "1 block has".to_owned() } else { format!("{blocks} blocks have") };
     format!(
-        "note: {metric} of {} will stay undecided: on {}, {blocks} about {} requests, and it takes {}; {blocks_needed} \
-         blocks would do, or trials {:.1} times as long",
+        "note: {metric} of {} will stay undecided: on {}, {blocks} about {}, and it takes {}; {} would \
+         do, or trials {:.1} times as long",
         on_one_line(workload),
         on_one_line(variant),
-        number::count(*requests),
+        number::counted(*requests, "request"),
         number::count(*needed),
+        number::counted(*blocks_needed as u64, "block"),
         *needed as f64 / (*requests).max(1) as f64
     )
 }
@@ -212,6 +226,15 @@ fn span(time: Nanos) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_build_and_a_seed_are_lines_with_their_commands() {
+        let build = prepares(Preparation::Build("cargo build\u{1b} --release"));
+        assert!(build.starts_with("building: cargo build") && build.ends_with(" --release"), "{build}");
+        assert!(!build.contains('\u{1b}'), "{build}");
+        let seed = ["server", "seed", "{data}"].map(str::to_owned);
+        assert_eq!(prepares(Preparation::Seed(&seed)), "seeding: server seed {data}");
+    }
 
     #[test]
     fn a_percentile_that_a_study_will_not_have_comes_with_what_would_do() {

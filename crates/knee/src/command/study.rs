@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use knee_driver::saved::Packed;
 use knee_driver::study::{self as driver, Start};
 use knee_engine::control::{Control, Request};
+use knee_report::number::counted;
 use knee_report::study::Session;
 use knee_study::definition::Definition;
 use knee_study::study::{Conclusion, Options, Study};
@@ -60,7 +61,7 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     };
     Remote::refuse_observers(remote.as_ref(), &args.observe).map_err(refused)?;
     if let Some(variant) = &args.extent.up {
-        return up::up(&definition, &folder, variant.as_deref(), narrate);
+        return up::up(&definition, &folder, variant.as_deref(), args.output.quiet, narrate);
     }
     if args.extent.dry_run {
         let (study, _) = begin(&definition, args, &folder, narrate)?;
@@ -194,7 +195,7 @@ fn begin(
     let (study, sessions) =
         driver::begin(definition, options, start, noise, folder).map_err(driver_failed)?;
     if extent.resume {
-        narrate(&format!("continuing after {} saved trials", study.entries().len()));
+        narrate(&format!("continuing after {}", counted(study.entries().len() as u64, "saved trial")));
     }
     Ok((study, sessions))
 }

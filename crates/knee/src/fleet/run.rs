@@ -20,6 +20,7 @@ use knee_fleet::growing::Copies;
 use knee_fleet::name::RunId;
 use knee_fleet::nats::controller::{Fleet, Load as FleetLoad, Rest, RunError, Saved, Watcher};
 use knee_fleet::wire::{Said, StopLevel, Stopped};
+use knee_report::number::counted;
 use serde::{Deserialize, Serialize};
 
 use crate::command::build;
@@ -548,8 +549,8 @@ impl Watcher for Showing<'_> {
         match notice {
             Notice::Claimed(agents) => {
                 let names: Vec<&str> = agents.iter().map(knee_fleet::name::AgentId::as_str).collect();
-                let (count, names) = (names.len(), names.join(", "));
-                (self.narrate)(&format!("fleet: {count} agents: {names}; run {}", self.run));
+                let (agents, names) = (counted(names.len() as u64, "agent"), names.join(", "));
+                (self.narrate)(&format!("fleet: {agents}: {names}; run {}", self.run));
             }
             Notice::Starting { after, bound } => {
                 let words = format!("starts in {after}, clocks known to within {bound}");

@@ -63,7 +63,7 @@ impl Moment {
             in_flight: point.in_flight,
             backlog: point.backlog,
             lag: point.generator_lag_p99,
-            worker_cpu: point.generator.worker_cpu,
+            worker_cpu: shown.worker_cpu,
             host_busy: point.generator.host_busy,
         }
     }

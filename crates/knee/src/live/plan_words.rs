@@ -13,7 +13,7 @@ pub fn load(plan: &Plan) -> String {
     let [scenario] = &plan.scenarios[..] else { return format!("{} scenarios", plan.scenarios.len()) };
     match &scenario.executor {
         Executor::Closed { vus: users } if users.stages.is_empty() => {
-            format!("closed, {} connections", number::count(u64::from(scenario.users_max())))
+            format!("closed, {}", number::counted(u64::from(scenario.users_max()), "connection"))
         }
         Executor::Closed { vus: users } => format!("closed, up to {} connections", short(users.peak())),
         Executor::Open { rate: curve, arrivals, users_max } => {
@@ -22,8 +22,8 @@ pub fn load(plan: &Plan) -> String {
                 Arrivals::Uniform | Arrivals::Numbered { .. } => "",
                 Arrivals::Poisson { .. } => " Poisson",
             };
-            let connections = number::count(u64::from(*users_max));
-            format!("open, {upto}{}{kind} over {connections} connections", rate(curve.peak()))
+            let connections = number::counted(u64::from(*users_max), "connection");
+            format!("open, {upto}{}{kind} over {connections}", rate(curve.peak()))
         }
     }
 }

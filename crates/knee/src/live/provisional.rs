@@ -108,7 +108,7 @@ impl Signs {
             _ if share > OWN_FAULTS.0 => Validity::Suspect,
             _ => return None,
         };
-        Some((state, format!("{} requests failed on this machine", self.own_faults)))
+        Some((state, format!("{} failed on this machine", number::counted(self.own_faults, "request"))))
     }
 }
 

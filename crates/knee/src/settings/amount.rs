@@ -7,7 +7,7 @@ use knee_core::plan::{Executor, Scenario, Stop};
 use knee_core::schedule::{Arrivals, Curve, Stage};
 use knee_core::share::{Segment, Sequence, Share, ShareError};
 use knee_core::unit::Nanos;
-use knee_report::number::count;
+use knee_report::number::{count, counted};
 
 use super::number::{rate, span, span_above_zero, whole};
 use crate::args::{AmountFlags, ArrivalKind};
@@ -248,10 +248,11 @@ fn fewer_if_useless(connections: u32, typed: bool, stop: Stop, notes: &mut Vec<S
     }
     if typed {
         notes.push(format!(
-            "{} connections instead of {}: there are only {} requests",
-            count(requests),
+            "{} instead of {}: there {} only {}",
+            counted(requests, "connection"),
             count(u64::from(connections)),
-            count(requests)
+            if requests == 1 { "is" } else { "are" },
+            counted(requests, "request")
         ));
     }
     requests as u32
@@ -272,7 +273,10 @@ fn workers(typed: Option<&str>, cpus: u16, users_max: u32, notes: &mut Vec<Strin
     let most = workers_max(users_max);
     let wanted = whole("--workers", text, 1..=WORKERS_MAX)? as u16;
     if wanted > most {
-        notes.push(format!("{most} workers instead of {wanted}: each connection has one worker"));
+        notes.push(format!(
+            "{} instead of {wanted}: each connection has one worker",
+            counted(u64::from(most), "worker")
+        ));
     }
     Ok(wanted.min(most))
 }

@@ -426,7 +426,8 @@ pub fn of_fleet(settings: SweepSettings, args: &SweepArgs) -> Result<SweepSettin
         _ => f64::from(config.in_flight_max),
     };
     if least < f64::from(agents) {
-        let what = format!("{least} connections are too few for {agents} agents");
+        let are = if least <= 1.0 { "connection is" } else { "connections are" };
+        let what = format!("{least} {are} too few for {agents} agents");
         return Err(Problem::new(what, "take fewer agents, or more with `--connections` or `--in-flight`"));
     }
     let config = Config { connections_min: agents, ..settings.config };

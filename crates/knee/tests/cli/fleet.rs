@@ -64,6 +64,11 @@ fn an_agent_that_is_killed_is_named_and_what_it_did_not_send_is_counted() {
     let count = fleet.server.count();
     thread::sleep(Duration::from_millis(300));
     assert_eq!(fleet.server.count(), count);
+    let copies = fleet.copies();
+    let run = copies[0].parent().unwrap().file_name().unwrap().to_str().unwrap();
+    let fetched = fleet.knee_fleet(&format!("fetch {run}"));
+    assert_eq!((fetched.code, fetched.stdout.lines().count()), (Some(0), 2), "{fetched:?}");
+    assert!(fetched.stderr.contains("1 of 3 parts missing (1/3:2/3)"), "{fetched:?}");
     fleet.agents[1] = fleet.start_agent(2);
     assert_eq!(fleet.knee_fleet("ls").stdout.matches("free").count(), 3);
 }
@@ -161,6 +166,7 @@ fn records_that_agents_kept_are_fetched_when_the_copies_are_gone() {
     let fetched = fleet.knee_fleet(&format!("fetch {run}"));
     assert_eq!(fetched.code, Some(0), "{fetched:?}");
     assert!(fetched.stderr.contains("load-03: the agent has no record of this run"), "{fetched:?}");
+    assert!(!fetched.stderr.contains("missing"), "both parts are there: {fetched:?}");
     let paths: Vec<&str> = fetched.stdout.lines().collect();
     assert_eq!(paths.len(), 2, "{fetched:?}");
     let merged = fleet.home.knee(&format!("merge {} --record again.knee", paths.join(" "))).run();

@@ -167,6 +167,7 @@ fn the_last_words_of_a_service_that_does_not_come_up_are_shown_once_with_their_l
     let (_folder, _, stderr) = changed("command = ", crash, &["--blocks", "1"]);
     let shown = stderr.matches("\n  | first\n  | second").count();
     assert!(shown >= 2 && shown == stderr.matches("warning: ").count(), "once per variant: {stderr}");
+    assert_eq!(stderr.matches("\nbuilding: true\n").count(), 1, "before the build, once: {stderr}");
     assert!(stderr.contains("ended before it was ready (exit code 3)"), "{stderr}");
 }
 

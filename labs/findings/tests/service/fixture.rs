@@ -52,7 +52,7 @@ impl<'a> Service<'a> {
     pub async fn with(stores: &'a Stores, defect: &str) -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let database = format!("shop{}", COUNT.fetch_add(1, Ordering::Relaxed));
-        stores.execute("postgres", &format!("CREATE DATABASE {database} TEMPLATE seeded")).await;
+        stores.copy_seeded(&database).await;
         let folder = TempDir::new().unwrap();
         let mut program = Command::new(PROGRAM);
         program.args(["serve", "--listen", "127.0.0.1:0", "--defect", defect]);

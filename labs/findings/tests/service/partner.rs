@@ -57,24 +57,26 @@ async fn two_requests_for_rates_or_tariffs_are_answered_at_a_time_only_with_the_
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn all_requests_pause_again_and_again_only_with_the_defect() {
     let stores = Stores::seeded().await;
-    for (defect, pauses) in [("none", false), ("timed-pause", true)] {
-        let service = Service::with(&stores, defect).await;
-        // A busy machine makes requests slow too, now and then; the defect does it every time.
-        let mut slow = usize::MAX;
-        for _ in 0..4 {
-            slow = slow.min(slow_requests(&service).await);
-            if slow < 3 {
-                break;
-            }
+    let service = Service::with(&stores, "none").await;
+    // A busy machine makes requests slow too, now and then: one quiet round of several is enough.
+    let mut fewest = usize::MAX;
+    for _ in 0..4 {
+        fewest = fewest.min(slow_requests(&service, usize::MAX, Duration::from_millis(6500)).await);
+        if fewest < 3 {
+            break;
         }
-        assert_eq!(slow >= 3, pauses, "{defect}: {slow} slow requests");
     }
+    assert!(fewest < 3, "none: {fewest} slow requests");
+    let service = Service::with(&stores, "timed-pause").await;
+    // On a busy machine some requests miss a pause: the third slow one is late, but comes.
+    let slow = slow_requests(&service, 3, Duration::from_secs(60)).await;
+    assert!(slow >= 3, "timed-pause: {slow} slow requests");
 }
 
-/// How many requests are slow, of those sent one after another while three pauses begin.
-async fn slow_requests(service: &Service<'_>) -> usize {
+/// How many requests are slow, of those sent one after another until `enough` were or the time is over.
+async fn slow_requests(service: &Service<'_>, enough: usize, longest: Duration) -> usize {
     let (begin, mut slow) = (Instant::now(), 0);
-    while begin.elapsed() < Duration::from_millis(6500) {
+    while slow < enough && begin.elapsed() < longest {
         let start = Instant::now();
         assert_eq!(service.get("/notes/7").await.status, 200);
         slow += usize::from(start.elapsed() >= Duration::from_millis(100));

@@ -8,6 +8,7 @@ use crate::observation::{Batch, Encoder, Figure, FigureUnit, SeriesKind, Source,
 use crate::outcome::{Blame, Fault};
 use crate::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use crate::record::{Build, Ending, Head, Machine, Tail};
+use crate::sampled::{ConnectionTimes, Looks, Sampled};
 use crate::schedule::Curve;
 use crate::tally::{BodyTally, EndpointTally, OutcomeTally, Unknown};
 use crate::validity::{Diagnostics, Validity, ValidityReport};
@@ -58,7 +59,21 @@ fn tail(intervals: u64) -> Tail {
         notes: vec![],
         diagnostics: Diagnostics::default(),
     };
-    Tail { ending: Ending::Completed, stopped: None, validity, intervals }
+    Tail { ending: Ending::Completed, stopped: None, validity, intervals, sampled: sampled() }
+}
+
+/// Looks at responses of an endpoint that two servers answered.
+fn sampled() -> Sampled {
+    let mut sampled = Sampled::default();
+    let looks = Looks { responses: 9, gets: 9, body: Some(7), bodies_differ: true, ..Looks::default() };
+    sampled.endpoints.insert(EndpointId(3), looks);
+    for (name, millis) in [("10.0.0.1:80", 2), ("x-served-by: b", 40)] {
+        sampled.add_server(EndpointId(3), name, Nanos::from_millis(millis));
+    }
+    let mut times = ConnectionTimes::default();
+    times.add(Nanos::from_millis(2));
+    sampled.connections.push(times);
+    sampled
 }
 
 /// A record of three intervals and a note, and where each of its frames ends.

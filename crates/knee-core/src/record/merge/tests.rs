@@ -6,6 +6,7 @@ use crate::outcome::Outcome;
 use crate::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use crate::record::run::read;
 use crate::record::{Build, Head, Machine};
+use crate::sampled::{Looks, Sampled};
 use crate::schedule::{Arrivals, Curve};
 use crate::share::Share;
 
@@ -70,7 +71,11 @@ fn record(head: &Head, millis: u64, seconds: u64) -> Vec<u8> {
         return writer.into_sink();
     }
     let run = builder.end(Ending::Completed);
-    let tail = Tail { ending: run.ending, stopped: None, validity: run.validity, intervals: seconds };
+    let mut sampled = Sampled::default();
+    sampled.endpoints.insert(EndpointId(0), Looks { responses: millis, ..Looks::default() });
+    sampled.add_server(EndpointId(0), &format!("10.0.0.{millis}:80"), Nanos::from_millis(millis));
+    let tail =
+        Tail { ending: run.ending, stopped: None, validity: run.validity, intervals: seconds, sampled };
     writer.tail(&tail).unwrap()
 }
 
@@ -105,6 +110,8 @@ fn four_parts_are_the_run_of_one_machine() {
     let Merged { run, sink } = merged(&four()).unwrap();
     assert_eq!(run.measured.accounting().planned, 1_200);
     assert_eq!(run.measured.accounting().difference(), 0);
+    assert_eq!(run.sampled.endpoints[&EndpointId(0)].responses, 1 + 2 + 3 + 4);
+    assert_eq!(run.sampled.servers[&EndpointId(0)].len(), 4);
     let times = run.measured.all();
     let response = &times.outcomes[Outcome::Ok as usize].response;
     assert_eq!(response.quantile(0.25).map(|time| time.0 / 1_000), Some(1_000));

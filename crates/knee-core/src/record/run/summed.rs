@@ -71,6 +71,7 @@ impl RunBuilder {
             validity: tail.validity,
             observations: self.observations.finish(),
             metrics: self.metrics,
+            sampled: tail.sampled,
             contributions: self.contributions,
             late: self.late,
             amendments: self.amendments,

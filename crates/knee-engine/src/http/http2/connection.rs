@@ -19,6 +19,7 @@ use knee_core::unit::Nanos;
 
 use super::super::channel::{Channel, WorkerIo};
 use super::super::failure::Failure;
+use super::super::open_place::OpenPlace;
 use super::super::origin::Origin;
 use super::super::peer::Peer;
 use super::super::prepared::PreparedRequest;
@@ -56,25 +57,19 @@ pub struct Http2Connection {
     body_max: u64,
     /// Requests that were answered on it.
     answered: Cell<u32>,
-    /// Number of open connections of the worker.
-    open: Rc<Cell<u64>>,
-}
-
-impl Drop for Http2Connection {
-    fn drop(&mut self) {
-        self.open.set(self.open.get() - 1);
-    }
+    /// Its place among the open connections of the worker.
+    place: OpenPlace,
 }
 
 impl Http2Connection {
-    /// A connection over a channel. `open` is lowered when it is closed.
+    /// A connection over a channel, with a place among the open ones.
     pub async fn begin(
         settings: &Settings,
         clock: MonotonicClock,
         scratch: Rc<RefCell<Box<[u8]>>>,
         channel: Channel,
         origin: &Arc<Origin>,
-        open: Rc<Cell<u64>>,
+        place: OpenPlace,
     ) -> Result<Rc<Self>, Failure> {
         let (peer, shared) = (channel.peer(), Rc::new(Shared::new()));
         let io = Io::new(channel, clock, scratch, shared.clone());
@@ -109,7 +104,7 @@ impl Http2Connection {
             peer,
             body_max: settings.body_max,
             answered: Cell::new(0),
-            open,
+            place,
         }))
     }
 
@@ -228,6 +223,11 @@ impl Http2Stream {
     /// The other end; `None` for Unix sockets.
     pub fn peer(&self) -> Option<Peer> {
         self.connection.peer
+    }
+
+    /// The number of the connection in the worker.
+    pub fn connection_number(&self) -> u32 {
+        self.connection.place.number()
     }
 
     /// Bytes of the request's and the response's frames.

@@ -81,10 +81,10 @@ async fn connect(
             return Err(Fault::H2NotSpoken.into());
         }
     }
-    let open = network.count_opened(channel.peer().map(|peer| peer.address.ip()));
+    let place = network.count_opened(channel.peer().map(|peer| peer.address.ip()));
     let settings = &network.settings;
     let begun =
-        Http2Connection::begin(settings, network.clock, network.scratch(), channel, origin, open).await?;
+        Http2Connection::begin(settings, network.clock, network.scratch(), channel, origin, place).await?;
     // A server of HTTP/2 says so at once (RFC 9113, 3.4).
     poll_fn(|ctx| begun.shared.poll_heard(ctx)).await;
     if begun.shared.is_http1.get() {

@@ -21,7 +21,6 @@ use super::super::peer::Peer;
 use super::super::prepared::PreparedRequest;
 use super::super::response::{ResponseHead, Sink};
 use super::handshake::{HandshakeReply, Refusal};
-use super::open_place::OpenPlace;
 use super::socket::Socket;
 use crate::recorder::{Counts, Marks};
 
@@ -115,9 +114,8 @@ impl Attempt {
         let mut channel = opened.map_err(OpenError::Failed)?;
         self.peer = channel.peer();
         self.counts.connections = 1;
-        let open = network.count_opened(self.peer.map(|peer| peer.address.ip()));
+        let held = network.count_opened(self.peer.map(|peer| peer.address.ip()));
         // From here on the count goes down with the socket.
-        let held = OpenPlace::new(open);
         self.send(network, &mut channel, opening.request, on_sent).await.map_err(OpenError::Failed)?;
         let rest = self.receive(network, &mut channel).await?;
         let Some(reply) = &self.reply else { return Err(OpenError::Failed(Fault::ClosedEarly.into())) };

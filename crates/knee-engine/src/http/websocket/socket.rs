@@ -13,12 +13,12 @@ use super::super::channel::Channel;
 use super::super::failure::{Failure, Operation};
 use super::super::memory::{BODY_FREE, MemoryShare};
 use super::super::network::Network;
+use super::super::open_place::OpenPlace;
 use super::super::tls::SessionState;
 use super::assembler::{Assembler, Incoming};
 use super::close;
 use super::deflate::deflate;
 use super::frame::{self, CONTROL_MAX, Opcode};
-use super::open_place::OpenPlace;
 use super::trouble::Trouble;
 
 /// The code of a close that says that the other side broke the protocol.

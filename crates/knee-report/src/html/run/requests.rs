@@ -52,6 +52,7 @@ fn kinds(errors: &[Error]) -> Markup {
     for error in errors {
         let what = html! {
             (texts::sentence(&error.sentence()))
+            @if let Some(explanation) = error.explanation() { "; " (texts::sentence(explanation)) }
             @for example in error.examples.iter().take(EXAMPLES_MAX) { span.example { (texts::name(example)) } }
         };
         table.rows.push(vec![cell(error.blame().map_or("–", Blame::name)), cell(count(error.count)), what]);

@@ -12,6 +12,7 @@ use knee_driver::{Event, Loaded, Times};
 use knee_engine::control::{Control, Request as Asked};
 use knee_report::View;
 use knee_report::find::{Proof, Search, Tried};
+use knee_report::number::counted;
 use knee_study::definition::{Definition, Load, Variant};
 use knee_study::proof::{self, Sample};
 use knee_study::statistics::verdict::Verdict;
@@ -64,6 +65,8 @@ struct Asking<'a> {
     folder: PathBuf,
     /// One variant under one workload.
     part: Definition,
+    /// Which workload that is and which others there are, if none was chosen; for the notes.
+    others: Option<String>,
     observe: ObserveFlags,
     limit: Nanos,
     narrate: fn(&str),
@@ -95,7 +98,8 @@ impl<'a> Asking<'a> {
             }
         }
         observe::of_trial(&observe, &[])?;
-        Ok(Self { args, folder, part, observe, limit, narrate })
+        let others = others(&definition, args.study.workload.as_deref());
+        Ok(Self { args, folder, part, others, observe, limit, narrate })
     }
 
     fn search(&self, control: &Control, progress: &mut Progress) -> Result<Search, Failed> {
@@ -108,7 +112,7 @@ impl<'a> Asking<'a> {
         let mut report = |event: Event<'_>| progress.report(&event);
         let mut services = Services::up(&mut study, &self.folder, source, control, &mut report)
             .map_err(|error| ended(error, control))?;
-        let looked = services.look(&study, &self.variant().name, self.times());
+        let looked = services.look(&study, &self.variant().name, self.times(), &mut report);
         let loaded = match looked {
             Ok(loaded) => loaded,
             Err(error) => {
@@ -121,7 +125,7 @@ impl<'a> Asking<'a> {
         let mut search = Search {
             title: self.title(),
             look: View::of(&loaded.run),
-            notes: Self::notes(&mut services),
+            notes: self.notes(&mut services),
             proof: not_tried("", Vec::new()),
         };
         search.proof = self.proof(&search.look, &loaded, services, control, progress)?;
@@ -160,12 +164,13 @@ impl<'a> Asking<'a> {
         let name = changed.name.clone();
         let mut study = self.study(proof::definition(&self.part, changed, &extent), None)?;
         (self.narrate)(&format!(
-            "trying the remedy: {}; {} trials with and without it, about {}",
+            "trying the remedy: {}; {} with and without it, about {}",
             on_one_line(&choice::words(&choice.change)),
-            study.remaining(),
+            counted(study.remaining() as u64, "trial"),
             extent.takes
         ));
-        let after = match services.look(&study, &name, self.times()) {
+        let mut report = |event: Event<'_>| progress.report(&event);
+        let after = match services.look(&study, &name, self.times(), &mut report) {
             Ok(after) => after,
             Err(error) if control.request() != Asked::Run => return Err(ended(error, control)),
             Err(error) => {
@@ -180,7 +185,6 @@ impl<'a> Asking<'a> {
         self.record(&after);
         let source =
             Declared { folder: self.absolute(), observe: ObserveFlags::default(), remote: None, feed: None };
-        let mut report = |event: Event<'_>| progress.report(&event);
         let fault =
             services.prove(&mut study, Box::new(source), control, &mut report).map_err(driver_failed)?;
         if let Some(fault) = fault {
@@ -257,11 +261,12 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// What is missing here, and what differs from the study.
-    fn notes(services: &mut Services) -> Vec<String> {
+    /// What is missing here, and what was not looked at.
+    fn notes(&self, services: &mut Services) -> Vec<String> {
         let stores = services.stores();
         let lacks = stores.iter().flat_map(|store| &store.unavailable);
-        lacks.map(|lack| format!("{}: {}", lack.what, lack.reason)).collect()
+        let lacks = lacks.map(|lack| format!("{}: {}", lack.what, lack.reason));
+        self.others.iter().cloned().chain(lacks).collect()
     }
 }
 
@@ -282,6 +287,23 @@ fn part(definition: &Definition, args: &FindArgs) -> Result<Definition, Problem>
         let known = definition.workloads.iter().map(|workload| workload.name.as_str()).collect();
         unknown("workload", workload, known)
     })
+}
+
+/// The workload of a search for which none was `chosen`, and the others; `None` if there are none.
+fn others(definition: &Definition, chosen: Option<&str>) -> Option<String> {
+    let (first, others) = definition.workloads.split_first().filter(|_| chosen.is_none())?;
+    let names: Vec<&str> = others.iter().map(|workload| workload.name.as_str()).collect();
+    let kind = match names[..] {
+        [] => return None,
+        [_] => "the other",
+        _ => "the others",
+    };
+    Some(format!(
+        "looked at workload `{}`, the first of {}; {kind}: {} (`--workload NAME`)",
+        first.name,
+        definition.workloads.len(),
+        names.join(", ")
+    ))
 }
 
 /// What the look says about the extent of a proof; `None` if nothing was answered.
@@ -315,5 +337,31 @@ fn exit_of(search: &Search, control: &Control) -> Exit {
         _ if search.look.validity.validity == Validity::Invalid => Exit::Invalid,
         Proof::Tried(tried) => of_proof(&tried.conclusion),
         Proof::NotTried { .. } => Exit::Ok,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn study(workloads: &[&str]) -> Definition {
+        let tables = workloads.iter().map(|name| format!("[workloads.{name}]\npath = \"/\"\n"));
+        let text = format!(
+            "title = \"t\"\n[service.main]\ncommand = [\"s\", \"{{port}}\"]\n\
+             [variants.stock]\n[variants.batch]\n[design]\nkind = \"ladder\"\n{}",
+            tables.collect::<String>()
+        );
+        Definition::read(&text, "study.toml", &|_| true).unwrap()
+    }
+
+    #[test]
+    fn the_workloads_that_were_not_looked_at_are_named_if_none_was_chosen() {
+        let three = study(&["board", "form", "list"]);
+        let note = "looked at workload `board`, the first of 3; the others: form, list (`--workload NAME`)";
+        assert_eq!(others(&three, None).as_deref(), Some(note));
+        assert_eq!(others(&three, Some("board")), None);
+        let note = "looked at workload `board`, the first of 2; the other: form (`--workload NAME`)";
+        assert_eq!(others(&study(&["board", "form"]), None).as_deref(), Some(note));
+        assert_eq!(others(&study(&["board"]), None), None);
     }
 }

@@ -20,6 +20,7 @@ use knee_driver::private_file;
 use knee_engine::control::Control;
 use knee_js::program::{LogLevel, LogLine, Narrator};
 use knee_report::json;
+use knee_report::number::counted;
 
 use crate::problem::{Problem, printable, reason};
 use crate::settings::script::{Log, LogForm, LogTarget};
@@ -192,7 +193,9 @@ impl Lines {
         }
         let lost = queue.give_up();
         if lost > 0 {
-            narrate(&format!("note: {lost} lines of the script were dropped: their reader was too slow"));
+            let were = if lost == 1 { "was" } else { "were" };
+            let lines = counted(lost, "line");
+            narrate(&format!("note: {lines} of the script {were} dropped: the reader was too slow"));
         }
     }
 

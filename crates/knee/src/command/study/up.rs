@@ -12,6 +12,7 @@ use knee_study::definition::{Definition, Load, Workload};
 use knee_study::study::{Options, Study};
 
 use crate::command::failed::{Failed, driver_failed, failed};
+use crate::command::progress::Progress;
 use crate::exit::Exit;
 use crate::problem::{Problem, on_one_line};
 use crate::signals;
@@ -23,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// they would use.
 const PAUSES_PER_LOOK: u32 = 10;
 
-/// Brings up `variant`, or the baseline, and keeps it until the user interrupts.
+/// Brings up `variant`, or the baseline, and keeps it until the user interrupts. `quiet` leaves out builds and seeds.
 ///
 /// # Errors
 ///
@@ -32,6 +33,7 @@ pub fn up(
     definition: &Definition,
     folder: &Path,
     variant: Option<&str>,
+    quiet: bool,
     narrate: fn(&str),
 ) -> Result<Exit, Failed> {
     // Nothing is measured for the study here, and observers can be put beside any load.
@@ -43,7 +45,9 @@ pub fn up(
         signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
     let variant = variant.unwrap_or(&definition.design.baseline);
     narrate(&format!("starting `{}` with its stores", on_one_line(variant)));
-    let mut standing = match driver::up(&study, variant, folder, &control) {
+    let mut progress = Progress::new(narrate, quiet, "");
+    let mut observe = |event: knee_driver::Event<'_>| progress.report(&event);
+    let mut standing = match driver::up(&study, variant, folder, &control, &mut observe) {
         Err(_) if control.request() != Asked::Run => return Ok(Exit::Interrupted),
         other => other.map_err(driver_failed)?,
     };

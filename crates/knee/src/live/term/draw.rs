@@ -16,6 +16,7 @@
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 use knee_report::number;
+use knee_report::view::moment::worker_cpu;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style};
@@ -117,9 +118,9 @@ fn progress_label(picture: &Picture, now: Nanos, share: f64, left: Option<Nanos>
                 (Some(duration), _) => format!("{elapsed} of {}", clock(duration)),
                 (None, Some(requests)) => {
                     format!(
-                        "{} of {} requests, {elapsed}",
+                        "{} of {}, {elapsed}",
                         number::count(picture.run.ended()),
-                        number::count(requests)
+                        number::counted(requests, "request")
                     )
                 }
                 (None, None) => elapsed,
@@ -136,7 +137,7 @@ fn progress_label(picture: &Picture, now: Nanos, share: f64, left: Option<Nanos>
 fn generator_line(picture: &Picture) -> Line<'static> {
     let Some(last) = &picture.run.last else { return Line::from("") };
     let lag = time_or_dash(last.generator_lag_p99, picture.unit());
-    let cpu = last.generator.worker_cpu.map_or_else(
+    let cpu = worker_cpu(last).map_or_else(
         || "CPU -".to_owned(),
         |cpu| match last.generator.workers {
             1 => format!("CPU {}", percent(cpu)),
@@ -144,8 +145,8 @@ fn generator_line(picture: &Picture) -> Line<'static> {
         },
     );
     Line::from(format!(
-        "Generator   lag p99 {lag}   {cpu}   {} connections",
-        number::count(picture.run.connections)
+        "Generator   lag p99 {lag}   {cpu}   {}",
+        number::counted(picture.run.connections, "connection")
     ))
 }
 

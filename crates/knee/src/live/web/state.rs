@@ -12,6 +12,7 @@ use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 use knee_engine::steering::Steering;
 use knee_report::number;
+use knee_report::view::moment::worker_cpu;
 use knee_report::view::reading::Reading;
 use knee_report::view::time_summary::TimeSummary;
 use serde_json::{Map, Value, json};
@@ -195,12 +196,12 @@ fn headline(fold: &Fold) -> String {
     let tail = shown("p99", times.percentile("p99")).or_else(|| shown("max", times.max));
     let failed = (ended - ok) as f64 / ended as f64;
     format!(
-        "Goodput {}/s, response time {} and {}, {} of {} requests not ok",
+        "Goodput {}/s, response time {} and {}, {} of {} not ok",
         number::rate(goodput),
         typical.unwrap_or_default(),
         tail.unwrap_or_default(),
         number::percent(failed),
-        number::count(ended)
+        number::counted(ended, "request")
     )
 }
 
@@ -210,7 +211,7 @@ fn generator(fold: &Fold) -> Value {
     json!({
         "lag_p99_ms": last.and_then(|last| last.generator_lag_p99).map(Nanos::as_millis_f64),
         "workers": last.map(|last| last.generator.workers),
-        "worker_cpu": last.and_then(|last| last.generator.worker_cpu),
+        "worker_cpu": last.and_then(worker_cpu),
         "host_busy": last.and_then(|last| last.generator.host_busy),
         "steal": last.and_then(|last| last.generator.steal),
         "in_flight": last.map(|last| last.in_flight),

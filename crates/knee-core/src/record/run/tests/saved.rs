@@ -4,6 +4,7 @@ use super::*;
 use crate::estimate::Distribution;
 use crate::outcome::Blame;
 use crate::record::format::{GAVE_UP, Note, ReadError, Reader, Writer};
+use crate::sampled::Sampled;
 
 /// A written record of `seconds` healthy seconds, and the run as its maker summed it up.
 fn written(seconds: u64, claimed: u64) -> (Vec<u8>, Run) {
@@ -16,8 +17,13 @@ fn written(seconds: u64, claimed: u64) -> (Vec<u8>, Run) {
         builder.add(&interval);
     }
     let run = builder.end(Ending::Completed);
-    let tail =
-        Tail { ending: Ending::Completed, stopped: None, validity: run.validity.clone(), intervals: claimed };
+    let tail = Tail {
+        ending: Ending::Completed,
+        stopped: None,
+        validity: run.validity.clone(),
+        intervals: claimed,
+        sampled: Sampled::default(),
+    };
     (writer.tail(&tail).unwrap(), run)
 }
 
@@ -43,7 +49,13 @@ fn a_validity_once_given_stands() {
     writer.interval(&second(0, 1_000, 1_000, 20)).unwrap();
     let mut validity = folded(head, &[second(0, 1_000, 1_000, 20)]).end(Ending::Completed).validity;
     validity.notes.push("a note that this version would not make".into());
-    let tail = Tail { ending: Ending::Completed, stopped: None, validity: validity.clone(), intervals: 1 };
+    let tail = Tail {
+        ending: Ending::Completed,
+        stopped: None,
+        validity: validity.clone(),
+        intervals: 1,
+        sampled: Sampled::default(),
+    };
     let bytes = writer.tail(&tail).unwrap();
     assert_eq!(read(&*bytes).unwrap().run.validity, validity);
 }
@@ -165,7 +177,13 @@ fn wide() -> Vec<u8> {
         builder.add(&interval);
     }
     let run = builder.end(Ending::Completed);
-    let tail = Tail { ending: Ending::Completed, stopped: None, validity: run.validity, intervals: 3 };
+    let tail = Tail {
+        ending: Ending::Completed,
+        stopped: None,
+        validity: run.validity,
+        intervals: 3,
+        sampled: Sampled::default(),
+    };
     writer.tail(&tail).unwrap()
 }
 

@@ -1,6 +1,7 @@
 //! Requests of the warm-up, and those that span the measurement.
 
 use super::*;
+use crate::sampled::Sampled;
 
 #[test]
 fn the_warm_up_stays_out_of_the_totals_and_in_the_series() {
@@ -67,7 +68,13 @@ fn a_record_of_before_says_how_many_stood_as_its_tallies_do() {
     let builder = stood_through(head);
     let mut validity = builder.clone().end(Ending::Completed).validity;
     validity.diagnostics.requests.from_warm_up = 0;
-    let tail = Tail { ending: Ending::Completed, stopped: None, validity, intervals: builder.intervals() };
+    let tail = Tail {
+        ending: Ending::Completed,
+        stopped: None,
+        validity,
+        intervals: builder.intervals(),
+        sampled: Sampled::default(),
+    };
     let run = builder.finish(Some(tail));
     assert_eq!((run.from_warm_up, run.validity.diagnostics.requests.from_warm_up), (10, 10));
 }
