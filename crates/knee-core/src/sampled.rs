@@ -18,7 +18,7 @@ pub const SERVERS_MAX: usize = 32;
 /// Most endpoints that are described; later ones are left out.
 pub const ENDPOINTS_MAX: usize = 1_000;
 
-/// Most endpoints whose servers are kept apart.
+/// Most endpoints whose servers are kept apart; those of later ones are left out.
 pub const SERVED_MAX: usize = 64;
 
 /// Most connections whose times are kept apart; later ones are left out.
@@ -32,7 +32,7 @@ pub struct Sampled {
     pub endpoints: BTreeMap<EndpointId, Looks>,
     /// Service times by endpoint, and by the server that answered: its address, or what a header of its responses calls it.
     pub servers: BTreeMap<EndpointId, BTreeMap<String, Histogram>>,
-    /// Responses of servers and endpoints beyond the limits.
+    /// Responses of servers beyond [`SERVERS_MAX`].
     pub other_servers: u64,
     /// Service times by connection, in the order in which the connections were first sampled.
     pub connections: Vec<ConnectionTimes>,
@@ -110,6 +110,9 @@ impl Sampled {
 
     /// Adds the service time of a response of this server.
     pub fn add_server(&mut self, endpoint: EndpointId, name: &str, service: Nanos) {
+        if !self.has_room_for(endpoint) {
+            return;
+        }
         match self.times_of(endpoint, name) {
             Some(times) => times.record(service),
             None => self.other_servers += 1,
@@ -122,11 +125,13 @@ impl Sampled {
         is_room.then(|| self.endpoints.entry(endpoint).or_default())
     }
 
-    /// The times of a server; `None` beyond the limits.
+    /// Whether the servers of an endpoint are kept apart.
+    fn has_room_for(&self, endpoint: EndpointId) -> bool {
+        self.servers.len() < SERVED_MAX || self.servers.contains_key(&endpoint)
+    }
+
+    /// The times of a server; `None` beyond [`SERVERS_MAX`].
     fn times_of(&mut self, endpoint: EndpointId, name: &str) -> Option<&mut Histogram> {
-        if self.servers.len() == SERVED_MAX && !self.servers.contains_key(&endpoint) {
-            return None;
-        }
         let servers = self.servers.entry(endpoint).or_default();
         if !servers.contains_key(name) {
             if servers.len() == SERVERS_MAX {
@@ -146,7 +151,7 @@ impl Sampled {
             }
         }
         for (id, servers) in &other.servers {
-            let Some(id) = known(*id) else { continue };
+            let Some(id) = known(*id).filter(|id| self.has_room_for(*id)) else { continue };
             for (name, times) in servers {
                 match self.times_of(id, name) {
                     Some(mine) => mine.merge(times),
@@ -229,6 +234,8 @@ mod tests {
             all.merge(&sampled("a", 1), |_| Some(EndpointId(number)));
         }
         assert_eq!((all.servers.len(), all.endpoints.len()), (SERVED_MAX, ENDPOINTS_MAX));
+        // The first endpoint had all its servers before.
+        assert_eq!(all.other_servers, SERVERS_MAX as u64 + 1, "an endpoint too many is no server too many");
         all.connections.clear();
         let many = Sampled { connections: vec![ConnectionTimes::default(); 400], ..Sampled::default() };
         all.merge(&many, Some);

@@ -154,6 +154,13 @@ impl Scene {
         self.observations.sources.len() - 1
     }
 
+    /// Adds a PostgreSQL server on which the application `shop` has so many connections, so many of them busy.
+    pub(crate) fn pool(&mut self, size: f64, busy: f64) {
+        let server = self.postgres();
+        self.gauge(server, "activity.backends", "shop", size);
+        self.gauge(server, "activity.backends.busy", "shop", busy);
+    }
+
     /// Adds an idle machine with so many CPUs.
     pub(crate) fn host(&mut self, cpus: f64) -> usize {
         let host = self.source(SourceKind::Host, "host");

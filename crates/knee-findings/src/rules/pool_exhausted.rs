@@ -129,9 +129,7 @@ mod tests {
     fn pool_during(mut scene: Scene, size: f64, busy: f64) -> Scene {
         let host = scene.host(4.0);
         scene.busy_host(host, 0.4);
-        let server = scene.postgres();
-        scene.gauge(server, "activity.backends", "shop", size);
-        scene.gauge(server, "activity.backends.busy", "shop", busy);
+        scene.pool(size, busy);
         scene
     }
 

@@ -139,9 +139,7 @@ mod tests {
         );
         let host = scene.host(4.0);
         scene.busy_host(host, 0.2);
-        let server = scene.postgres();
-        scene.gauge(server, "activity.backends", "shop", size);
-        scene.gauge(server, "activity.backends.busy", "shop", busy);
+        scene.pool(size, busy);
         scene
     }
 
@@ -174,9 +172,7 @@ mod tests {
                 sample.wait = 0.1 + dice.exponential(0.1);
             },
         );
-        let server = scene.postgres();
-        scene.gauge(server, "activity.backends", "shop", 10.0);
-        scene.gauge(server, "activity.backends.busy", "shop", 0.0);
+        scene.pool(10.0, 0.0);
         assert_eq!(scene.found("pool_held"), None);
     }
 }

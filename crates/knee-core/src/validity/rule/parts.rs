@@ -69,11 +69,11 @@ mod tests {
 
     #[test]
     fn the_message_says_how_many_parts_and_how_much() {
-        let told = message("parts", |d| d.run.parts = Some(lost(0.25)));
-        assert_eq!(told, "1 of 4 parts missing; the result lacks 25 % of the load");
+        let text = message("parts", |d| d.run.parts = Some(lost(0.25)));
+        assert_eq!(text, "1 of 4 parts missing; the result lacks 25 % of the load");
         let both =
             PartsFigures { of: 4, given: 3, ended_early: 2, lost_share: 0.5, ..PartsFigures::default() };
-        let told = message("parts", |d| d.run.parts = Some(both));
-        assert_eq!(told, "1 of 4 parts missing, 2 ended early; the result lacks 50 % of the load");
+        let text = message("parts", |d| d.run.parts = Some(both));
+        assert_eq!(text, "1 of 4 parts missing, 2 ended early; the result lacks 50 % of the load");
     }
 }
