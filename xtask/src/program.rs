@@ -5,7 +5,7 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::MetadataCommand;
@@ -81,6 +81,15 @@ impl Knee {
         process::spawn_on(GENERATOR_CPU, &mut command)
     }
 
+    /// Starts a run beside another one, which keeps its record in the scratch directory.
+    pub fn beside(&self, arguments: &[String]) -> Result<Beside> {
+        let mut command = Command::new(&self.path);
+        command.args(arguments).args(["--output-format", "quiet", "--no-tui"]);
+        command.env("KNEE_HOME", self.scratch.path());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(Beside(process::spawn_on(GENERATOR_CPU, &mut command)?))
+    }
+
     /// Makes a run and reads its result.
     pub fn measure(&self, arguments: &[String]) -> Result<Measured> {
         self.result(self.start(arguments)?)
@@ -89,8 +98,7 @@ impl Knee {
     /// Waits for the end of `running`, the last that was started, and reads its result.
     pub fn result(&self, mut running: Running) -> Result<Measured> {
         let (status, resident_peak) = process::watch(&mut running)?;
-        // An invalid measurement has an exit code of its own and a result all the same.
-        if !status.success() && status.code() != Some(120) {
+        if !is_measured(status) {
             bail!("knee ended with {status}");
         }
         let report = Command::new(&self.path)
@@ -167,6 +175,28 @@ fn is_of_cargo(name: &OsStr) -> bool {
 /// Splits a command line at its spaces.
 pub fn words(line: &str) -> Vec<String> {
     line.split_ascii_whitespace().map(str::to_owned).collect()
+}
+
+/// Whether a run measured: an invalid measurement has an exit code of its own and a result all the same.
+fn is_measured(status: ExitStatus) -> bool {
+    status.success() || status.code() == Some(120)
+}
+
+/// A run that goes on beside another one.
+#[derive(Debug)]
+pub struct Beside(Running);
+
+impl Beside {
+    /// Whether it goes on.
+    pub fn is_running(&mut self) -> Result<bool> {
+        Ok(self.0.child().try_wait()?.is_none())
+    }
+
+    /// Waits for its end.
+    pub fn end(mut self) -> Result<()> {
+        let (status, _) = process::watch(&mut self.0)?;
+        is_measured(status).then_some(()).with_context(|| format!("knee ended with {status}"))
+    }
 }
 
 /// The result of a run.

@@ -173,6 +173,8 @@ pub struct Measurement {
     pub is_total: bool,
     /// Most requests in flight at any time: connections, or virtual users that send one at a time.
     pub connections: Option<Figure>,
+    /// Users that the machine of the row is said to serve.
+    pub supported: Option<Figure>,
     /// Length of the measurement, in s.
     pub duration: Option<Figure>,
     /// Requests that ended with a response, or all requests if the output does not separate them.
@@ -255,6 +257,7 @@ impl Measurement {
     pub fn n_figures(&self) -> usize {
         let single = [
             &self.connections,
+            &self.supported,
             &self.duration,
             &self.requests,
             &self.rate,

@@ -247,3 +247,24 @@ proptest! {
         let _ = audit("text", format!("# x\n\n{text}\n| a | rps |\n|---|---|\n| {text} | 1 |\n").as_bytes(), &Known::default());
     }
 }
+
+#[test]
+fn supported_users_must_grow_like_the_throughput_and_users_of_a_load_need_not() {
+    let found = |table: &str| {
+        let report = audit("table.md", table.as_bytes(), &Known::default()).unwrap();
+        report.findings.iter().any(|finding| finding.check == "scaling")
+    };
+    let table = |title: &str, users: [&str; 2]| {
+        format!(
+            "| Machine | Rate | {title} |\n|---|---|---|\n| small | 500 req/s | {} |\n| large | 750 req/s | {} |\n",
+            users[0], users[1]
+        )
+    };
+    assert!(found(&table("Users supported", ["200-300", "500-600"])));
+    assert!(!found(&table("Users supported", ["200-300", "300-450"])));
+    assert!(
+        !found(&table("Users supported", ["200-300", "500+"])),
+        "without an upper end nothing is certain"
+    );
+    assert!(!found(&table("Users", ["200", "900"])), "a load that saturates is no estimate");
+}

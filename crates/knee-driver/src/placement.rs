@@ -56,6 +56,7 @@ mod tests {
         let store = |name: &str, pids: &[u32], lacks: &[&str]| Store {
             name: name.to_owned(),
             url: String::new(),
+            replica_url: None,
             pids: pids.to_vec(),
             unavailable: lacks.iter().map(|what| missing(what, "no rights")).collect(),
         };

@@ -41,6 +41,15 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
+/// Creates a folder that only its owner can enter. Of two programs that create it at the same time, one does.
+///
+/// # Errors
+///
+/// If it exists, or cannot be created.
+pub fn create_new_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(path)
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs::{self, Permissions};
@@ -61,6 +70,15 @@ mod tests {
         create_new(&folder.join("created")).unwrap();
         assert_eq!([mode(&folder), mode(folder.parent().unwrap())], [0o700; 2]);
         assert_eq!([mode(&folder.join("written")), mode(&folder.join("created"))], [0o600; 2]);
+    }
+
+    #[test]
+    fn of_two_programs_that_want_a_new_folder_one_gets_it() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("run-2");
+        create_new_folder(&path).unwrap();
+        assert_eq!(create_new_folder(&path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(mode(&path), 0o700);
     }
 
     #[test]

@@ -279,8 +279,8 @@ impl TrialRunner {
     ) -> Result<(Loaded, Observed), Error> {
         let service: Vec<u32> = running.pid.into_iter().collect();
         let processes = service.iter().map(|pid| format!("pid:{pid}"));
-        let started: Vec<String> =
-            processes.chain(self.stores().into_iter().map(|store| store.url)).collect();
+        let servers = self.stores().into_iter().flat_map(|store| [Some(store.url), store.replica_url]);
+        let started: Vec<String> = processes.chain(servers.flatten()).collect();
         let subject = Subject { trial, url: &running.url, started: &started };
         let stores = self.stores().into_iter().flat_map(|store| store.pids).collect();
         // That of another run, if this one should never begin.

@@ -215,9 +215,13 @@ pub fn up(
 }
 
 impl Standing {
-    /// Databases and caches with their addresses, which contain their passwords.
+    /// Databases, their replicas and caches with their addresses, which contain their passwords.
     pub fn stores(&self) -> Vec<(String, String)> {
-        self.fixture.fixture.stores().into_iter().map(|store| (store.name, store.url)).collect()
+        let servers = self.fixture.fixture.stores().into_iter().flat_map(|store| {
+            let replica = store.replica_url.map(|url| (format!("{}, its replica,", store.name), url));
+            std::iter::once((store.name, store.url)).chain(replica)
+        });
+        servers.collect()
     }
 
     /// A variable of a workload's script with its placeholders filled in; services that it names are started.

@@ -14,6 +14,9 @@ use crate::watched::{Rise, Watched};
 /// A resource counts as the limit if the throughput is within 15 % of its bound.
 pub const CONFIRMED: f64 = 0.85;
 
+/// CPUs are shared from this much busy time per CPU time of one process on.
+const SHARED: f64 = 1.1;
+
 /// What one resource allows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bound {
@@ -71,6 +74,9 @@ fn resources(evidence: &Evidence<'_>) -> Vec<(String, f64, Rise)> {
     }
     for process in evidence.sources(SourceKind::Process) {
         resources.extend(cpus_of_process(evidence, &process));
+        let own = both(&process, "process.cpu.user", "process.cpu.system").map_or(0.0, |own| own.amount);
+        let shared = bound_cpus(evidence, &process).filter(|(_, busy)| busy.amount >= SHARED * own);
+        resources.extend(shared.map(|(cpus, busy)| (shared_name(&process), cpus, busy)));
         let busiest = process.rises("process.thread.cpu").into_iter().next();
         let named = |(thread, rise)| (thread_name(&process, thread), 1.0, rise);
         resources.extend(busiest.map(named));
@@ -99,6 +105,11 @@ fn process_name(process: &Watched<'_>) -> String {
     format!("CPUs of {}", process.source.name)
 }
 
+/// The resource of the CPUs that a process is bound to, with all that runs on them.
+fn shared_name(process: &Watched<'_>) -> String {
+    format!("CPUs of {} and what shares them", process.source.name)
+}
+
 fn cpus_of_host(host: &Watched<'_>) -> Option<(String, f64, Rise)> {
     let busy = |mode: &&str| !matches!(*mode, "idle" | "iowait");
     let modes = host.rises("host.cpu.time");
@@ -118,6 +129,34 @@ pub(crate) fn allowed_cpus(evidence: &Evidence<'_>, process: &Watched<'_>) -> Op
     let all = evidence.cpus();
     let bound = process.mean("process.cpus", "");
     limit.into_iter().chain(bound).chain(all).filter(|cpus| *cpus > 0.0).reduce(f64::min)
+}
+
+/// The CPUs that a process is bound to: how many, and how long they were busy with anything. `None` if it can use all of
+/// the machine, or if they are unknown.
+pub(crate) fn bound_cpus(evidence: &Evidence<'_>, process: &Watched<'_>) -> Option<(f64, Rise)> {
+    let hosts = evidence.sources(SourceKind::Host);
+    let host = hosts.first()?;
+    let numbers: Vec<&str> = process.text("process.cpus.allowed", "")?.split(',').collect();
+    let count = numbers.len() as f64;
+    let is_part = host.most("host.cpus", "").is_some_and(|all| count < all);
+    let busy: Option<Vec<Rise>> = numbers.iter().map(|number| host.rise("host.cpu.busy", number)).collect();
+    let busy = busy.filter(|_| is_part)?.into_iter().reduce(added)?;
+    Some((count, busy))
+}
+
+/// Share, 0 to 1, that was busy: of all CPUs, of those to which an observed process is bound, or of those that its limit
+/// allows it, whichever is most. `None` if it is unknown.
+pub(crate) fn cpus_busy(evidence: &Evidence<'_>) -> Option<f64> {
+    let processes = evidence.sources(SourceKind::Process);
+    let bound = processes.iter().filter_map(|process| {
+        let (cpus, busy) = bound_cpus(evidence, process)?;
+        Some(busy.per_second()? / cpus)
+    });
+    let own = processes.iter().filter_map(|process| {
+        let used = both(process, "process.cpu.user", "process.cpu.system")?;
+        Some(used.per_second()? / allowed_cpus(evidence, process)?)
+    });
+    bound.chain(own).chain(evidence.host_busy()).reduce(f64::max)
 }
 
 /// Two counters of one source together.

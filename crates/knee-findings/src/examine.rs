@@ -9,13 +9,16 @@ use knee_core::validity::Validity;
 
 use crate::bound;
 use crate::evidence::Evidence;
-use crate::finding::{Finding, Gain, NotRun, Report};
+use crate::finding::{Finding, Gain, NotRun, Report, SubjectKind};
 use crate::lack::Lack;
 use crate::parts::breakdown;
 use crate::rules::RULES;
 
 /// The rule that knows responses which refuse.
 const REFUSALS: &str = "rate_limit";
+
+/// The rule that knows full CPUs.
+const CPUS: &str = "cpu_full";
 /// Below this share of OK requests, what was measured are errors.
 const OK_MIN: f64 = 0.01;
 
@@ -51,6 +54,7 @@ pub fn examine(evidence: &Evidence<'_>) -> Report {
         }
     }
     leave_out_explained(&mut report.findings);
+    leave_out_filled(&mut report.findings);
     report.findings.sort_by(by_gain);
     report
 }
@@ -71,6 +75,22 @@ fn leave_out_explained(findings: &mut Vec<Finding>) {
         .flat_map(|rule| rule.explains.iter().copied())
         .collect();
     findings.retain(|finding| !explained.contains(&finding.code));
+}
+
+/// Share of the response time from which on one cause is what fills the CPUs.
+const FILLS: f64 = 0.5;
+
+/// Leaves out that several programs fill the CPUs, where a finding names a statement or a process that takes half of the
+/// time. Of several programs, no gain is known.
+fn leave_out_filled(findings: &mut Vec<Finding>) {
+    let fills = |one: &Finding| {
+        let works = matches!(one.subject.kind, SubjectKind::Statement | SubjectKind::Process);
+        let saves = one.gain.as_ref().filter(|gain| matches!(gain, Gain::MeanResponse { .. }));
+        works && !one.is_hint() && saves.map_or(0.0, Gain::share) >= FILLS
+    };
+    if findings.iter().any(fills) {
+        findings.retain(|finding| finding.code != CPUS || finding.gain.is_some());
+    }
 }
 
 /// Findings before hints; then the larger gain first. The sort is stable, so rules keep their order otherwise.

@@ -17,10 +17,24 @@ pub(crate) struct Node {
     pub join_filter: Option<String>,
     /// Rows that it is expected to return.
     pub rows: f64,
-    /// Rows that the node above it is expected to return; those of the plan at its top.
-    pub rows_above: f64,
-    /// Whether a `Limit` lies directly above it.
+    /// Whether a `Limit` lies above it, with nothing between them but nodes that pass rows on in their order.
     pub under_limit: bool,
+}
+
+impl Node {
+    /// Whether it sorts.
+    pub(crate) fn is_sort(&self) -> bool {
+        matches!(self.kind.as_str(), "Sort" | "Incremental Sort")
+    }
+
+    /// Whether what lies below it is limited by a limit above it.
+    fn passes_limit_on(&self) -> bool {
+        let passes = matches!(
+            self.kind.as_str(),
+            "Gather Merge" | "Merge Append" | "LockRows" | "Subquery Scan" | "Result"
+        );
+        self.kind == "Limit" || (self.under_limit && passes && self.filter.is_none())
+    }
 }
 
 /// All nodes, from the top down; empty if the text is no plan.
@@ -44,8 +58,7 @@ fn collect(plan: &Value, above: Option<&Node>, nodes: &mut Vec<Node>) {
         filter: text("Filter"),
         join_filter: text("Join Filter"),
         rows,
-        rows_above: above.map_or(rows, |above| above.rows),
-        under_limit: above.is_some_and(|above| above.kind == "Limit"),
+        under_limit: above.is_some_and(Node::passes_limit_on),
     };
     nodes.push(node.clone());
     for below in plan.get("Plans").and_then(Value::as_array).into_iter().flatten() {
@@ -64,10 +77,24 @@ mod tests {
             {"Node Type": "Seq Scan", "Relation Name": "tasks", "Plan Rows": 9000, "Filter": "(x = $1)"}]}]}}]"#;
         let nodes = nodes(text);
         assert_eq!(nodes.len(), 3);
-        assert!(nodes[1].under_limit && nodes[1].kind == "Sort");
-        assert_eq!((nodes[1].rows, nodes[1].rows_above), (9_000.0, 50.0));
+        assert!(nodes[1].under_limit && nodes[1].is_sort() && !nodes[2].under_limit);
+        assert!((nodes[1].rows - 9_000.0).abs() < f64::EPSILON);
         assert_eq!(nodes[2].filter.as_deref(), Some("(x = $1)"));
         assert_eq!(nodes[2].table.as_deref(), Some("tasks"));
+    }
+
+    #[test]
+    fn a_sort_below_the_workers_of_a_parallel_plan_is_under_the_limit_too_and_one_below_a_filter_is_not() {
+        let plan = |between: &str| {
+            let text = format!(
+                r#"[{{"Plan": {{"Node Type": "Limit", "Plan Rows": 5, "Plans": [
+                {{{between}, "Plan Rows": 90, "Plans": [{{"Node Type": "Sort", "Plan Rows": 90}}]}}]}}}}]"#
+            );
+            nodes(&text)[2].under_limit
+        };
+        assert!(plan(r#""Node Type": "Gather Merge""#));
+        assert!(!plan(r#""Node Type": "Subquery Scan", "Filter": "(a > 1)""#));
+        assert!(!plan(r#""Node Type": "Aggregate""#));
     }
 
     #[test]

@@ -65,10 +65,35 @@ impl Query<'_> {
         matches!(self.statement.verb.as_str(), "insert" | "update" | "delete" | "merge")
     }
 
+    /// Whether it only reads: it changes no rows, locks none, and takes no number of a sequence. A statement that names no table can call a function
+    /// that writes, and counts as none that only reads.
+    pub(crate) fn only_reads(&self) -> bool {
+        let text = self.text.to_lowercase();
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let words: Vec<&str> = text.split(|c| !is_part(c)).filter(|word| !word.is_empty()).collect();
+        let locks = words
+            .windows(2)
+            .any(|two| two[0] == "for" && matches!(two[1], "update" | "share" | "no" | "key"));
+        let changes = |word: &&str| matches!(*word, "insert" | "update" | "delete" | "merge");
+        let numbers = |word: &&str| matches!(*word, "nextval" | "setval" | "into");
+        let is_reading = match self.statement.verb.as_str() {
+            "select" => true,
+            "with" => !words.iter().any(changes),
+            _ => false,
+        };
+        is_reading && !locks && !self.statement.tables.is_empty() && !words.iter().any(numbers)
+    }
+
     /// Whether it makes few rows of many on purpose: it counts, sums, groups or drops what is the same.
     pub(crate) fn condenses(&self) -> bool {
         let text = self.text.to_lowercase().replace(" (", "(");
         CONDENSING.iter().any(|part| text.contains(part))
+    }
+
+    /// Whether it returns a part of its rows in an order: `ORDER BY` and `LIMIT`, both of the outermost statement.
+    pub(crate) fn is_page(&self) -> bool {
+        let outer = outermost(self.text);
+        outer.contains("order by") && (outer.contains(" limit ") || outer.contains(" fetch "))
     }
 
     /// Rows returned or changed per second; a call without rows counts as one row.
@@ -99,6 +124,27 @@ pub(crate) fn servers<'s>(evidence: &'s Evidence<'_>) -> Result<Vec<(Watched<'s>
         return Err(Lack::of("statements: pg_stat_statements is not installed, or saw none"));
     }
     Ok(with)
+}
+
+/// A statement in small letters with single blanks, without what stands in parentheses.
+fn outermost(text: &str) -> String {
+    let mut depth = 0_usize;
+    let mut outer = String::new();
+    for c in text.to_lowercase().chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ if depth > 0 => {}
+            c if c.is_whitespace() => outer.push(' '),
+            c => outer.push(c),
+        }
+    }
+    outer.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a server is a replica.
+pub(crate) fn is_replica(server: &Watched<'_>) -> bool {
+    server.most("replica", "").is_some_and(|level| level >= 0.5)
 }
 
 /// The statements that take [`TIME_SHARE`] of the execution time.
@@ -135,6 +181,8 @@ fn queries<'a>(evidence: &Evidence<'_>, server: &Watched<'a>) -> Vec<Query<'a>> 
 pub(crate) struct Table<'a> {
     /// Schema and name.
     pub name: &'a str,
+    /// The table that was named: the partitioned one, if `name` is a partition that stands for it.
+    pub whole: &'a str,
     pub live_rows: f64,
     /// Sequential scans per second, and rows that one reads.
     pub seq_scans: f64,
@@ -179,10 +227,9 @@ impl Table<'_> {
 /// The table that a statement calls `named`; `None` if it is not observed.
 pub(crate) fn table<'a>(server: &Watched<'a>, named: &str) -> Option<Table<'a>> {
     let levels = server.means("table.live_rows");
-    let is_it = |label: &str| {
-        label == named || (!named.contains('.') && label.rsplit('.').next().is_some_and(|bare| bare == named))
-    };
-    let (name, live_rows) = levels.into_iter().find(|(label, _)| is_it(label))?;
+    let is_it = |label: &str| label == named || is_same_table(named, label);
+    let itself = levels.iter().find(|(label, _)| is_it(label)).map(|(label, rows)| (*label, *label, *rows));
+    let (name, whole, live_rows) = itself.or_else(|| most_read_partition(server, &levels, is_it))?;
     let scans = |scans: &str, rows: &str| {
         let scans = server.rise(scans, name).filter(|rise| rise.amount > 0.0);
         let rows = server.rise(rows, name).map_or(0.0, |rise| rise.amount);
@@ -201,6 +248,7 @@ pub(crate) fn table<'a>(server: &Watched<'a>, named: &str) -> Option<Table<'a>> 
     };
     Some(Table {
         name,
+        whole,
         live_rows,
         seq_scans,
         rows_per_seq_scan,
@@ -214,6 +262,24 @@ pub(crate) fn table<'a>(server: &Watched<'a>, named: &str) -> Option<Table<'a>> 
         columns: columns(server.text("table.columns", name).unwrap_or(""), live_rows),
         indexes: indexes.into_iter().map(|(_, index)| index).collect(),
     })
+}
+
+/// The partition of a table that stands for it, because the table has no rows of its own: the one of which most rows are
+/// read. Its name, that of the table, and its rows.
+fn most_read_partition<'a>(
+    server: &Watched<'a>,
+    levels: &[(&'a str, f64)],
+    is_it: impl Fn(&str) -> bool,
+) -> Option<(&'a str, &'a str, f64)> {
+    let read = |label: &str| {
+        let rows = |name: &str| server.rise(name, label).map_or(0.0, |rise| rise.amount);
+        rows("table.seq_rows") + rows("table.index_rows")
+    };
+    let partitions = levels.iter().filter_map(|(label, rows)| {
+        let whole = server.text("table.partition_of", label).filter(|whole| is_it(whole))?;
+        Some((*label, whole, *rows))
+    });
+    partitions.max_by(|(one, ..), (other, ..)| read(one).total_cmp(&read(other)))
 }
 
 /// A foreign key: rows of `table` refer to rows of `target` by `columns`.
@@ -267,4 +333,42 @@ pub(crate) fn equality_columns(statement: &Statement, table: &Table<'_>, named: 
     let distinct = |name: &String| table.distinct(name).unwrap_or(0.0);
     columns.sort_by(|one, other| distinct(other).total_cmp(&distinct(one)));
     columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_that_lock_write_or_call_a_function_alone_are_no_reads() {
+        let only_reads = |text: &str| {
+            let query = Query {
+                id: "1",
+                text,
+                statement: statement::read(text),
+                per_request: 1.0,
+                per_second: 1.0,
+                time_share: 1.0,
+                seconds: 0.001,
+                rows: 1.0,
+                blocks: 1.0,
+                temp_blocks: 0.0,
+            };
+            query.only_reads()
+        };
+        assert!(only_reads("SELECT id FROM notes WHERE for_sale = $1"));
+        assert!(only_reads(
+            "WITH newest AS (SELECT id FROM notes LIMIT $1) SELECT * FROM newest JOIN notes USING (id)"
+        ));
+        for text in [
+            "SELECT id FROM notes WHERE id = $1 FOR UPDATE SKIP LOCKED",
+            "SELECT id FROM notes WHERE id = $1 FOR NO KEY UPDATE",
+            "WITH old AS (DELETE FROM notes WHERE id = $1 RETURNING id) SELECT count(*) FROM old",
+            "SELECT create_order($1)",
+            "SELECT nextval('ids') FROM notes",
+            "UPDATE notes SET title = $1",
+        ] {
+            assert!(!only_reads(text), "{text}");
+        }
+    }
 }

@@ -6,7 +6,9 @@
 mod accept_queue;
 mod cache_miss;
 mod checkpoint;
+mod collapse;
 mod commit_flush;
+mod computed_order;
 mod connections;
 mod count_per_request;
 mod cpu_full;
@@ -21,7 +23,9 @@ mod growing_cpu;
 mod growing_responses;
 mod hot_row;
 mod idle_in_transaction;
+mod idle_replica;
 mod insert_per_row;
+mod jit_compile;
 mod large_values;
 mod large_write_response;
 mod lock_wait;
@@ -52,6 +56,7 @@ mod slow_replica;
 mod sort_mismatch;
 mod sqlite_wal;
 mod sqlite_writer;
+mod stale_reads;
 mod stale_statistics;
 mod syn_retransmit;
 mod table_growth;
@@ -72,6 +77,7 @@ pub const RULES: &[Rule] = &[
     transfer::RULE,
     growing_responses::RULE,
     fixed_places::RULE,
+    collapse::RULE,
     periodic_pauses::RULE,
     two_populations::RULE,
     no_compression::RULE,
@@ -82,8 +88,10 @@ pub const RULES: &[Rule] = &[
     missing_index::RULE,
     count_per_request::RULE,
     sort_mismatch::RULE,
+    computed_order::RULE,
     deep_offset::RULE,
     row_product::RULE,
+    jit_compile::RULE,
     many_statements::RULE,
     insert_per_row::RULE,
     long_list::RULE,
@@ -103,6 +111,8 @@ pub const RULES: &[Rule] = &[
     checkpoint::RULE,
     cache_miss::RULE,
     database_connections::RULE,
+    idle_replica::RULE,
+    stale_reads::RULE,
     replica_behind::RULE,
     redis_command::RULE,
     redis_conflicts::RULE,

@@ -27,8 +27,10 @@ pub(crate) struct Statement {
     pub offset: bool,
     /// Whether it counts rows without grouping them.
     pub counts: bool,
-    /// Whether a condition has `OR`: an index of compared columns then need not help.
+    /// Whether its outermost condition has `OR` outside of parentheses: an index of compared columns then need not help.
     pub either: bool,
+    /// Whether some condition has `OR` in parentheses: its columns are left out here.
+    pub alternatives: bool,
 }
 
 /// A column as a statement names it.
@@ -313,16 +315,66 @@ fn column_before(tokens: &[Token], end: usize, aliases: &BTreeMap<String, String
     (!cast).then_some(Column { table, name })
 }
 
-/// Finds the columns that conditions compare with values.
-fn conditions(tokens: &[Token], aliases: &BTreeMap<String, String>, statement: &mut Statement) {
-    let mut inside = false;
+/// Which tokens stand in parentheses beside an `OR`: what is compared there need not hold. Clauses of a statement in
+/// parentheses count apart from each other.
+fn alternatives(tokens: &[Token]) -> Vec<bool> {
+    let mut are = vec![false; tokens.len()];
+    // Of each open parenthesis, where its present clause begins, and whether an `OR` stands directly in it.
+    let mut open: Vec<(usize, bool)> = Vec::new();
     for place in 0..tokens.len() {
-        match word(tokens, place) {
-            Some("where" | "on") => inside = true,
-            Some("set" | "group" | "order" | "limit" | "returning" | "select" | "values" | "from") => {
-                inside = false;
+        if is_sign(tokens, place, "(") {
+            open.push((place, false));
+            continue;
+        }
+        let ends = is_sign(tokens, place, ")");
+        let begins = matches!(
+            word(tokens, place),
+            Some("select" | "from" | "where" | "on" | "join" | "group" | "having" | "order")
+        );
+        if (ends || begins)
+            && let Some((from, true)) = open.last().copied()
+        {
+            are[from..place].fill(true);
+        }
+        if ends {
+            open.pop();
+        } else if let Some(last) = open.last_mut() {
+            if begins {
+                *last = (place, false);
+            } else if word(tokens, place) == Some("or") {
+                last.1 = true;
             }
-            Some("or") if inside => statement.either = true,
+        }
+    }
+    // A text that was cut off.
+    for (from, _) in open.into_iter().filter(|(_, has_or)| *has_or) {
+        are[from..].fill(true);
+    }
+    are
+}
+
+/// Finds the columns that conditions compare with values, as far as all of these comparisons must hold.
+fn conditions(tokens: &[Token], aliases: &BTreeMap<String, String>, statement: &mut Statement) {
+    // For each open parenthesis, where the condition around it began; and where the present one did.
+    let mut around: Vec<Option<usize>> = Vec::new();
+    let mut condition: Option<usize> = None;
+    for (place, is_alternative) in alternatives(tokens).into_iter().enumerate() {
+        if is_sign(tokens, place, "(") {
+            around.push(condition);
+        } else if is_sign(tokens, place, ")") {
+            condition = around.pop().unwrap_or(condition);
+        }
+        match word(tokens, place) {
+            Some("where" | "on") => condition = Some(around.len()),
+            Some("set" | "group" | "order" | "limit" | "returning" | "select" | "values" | "from") => {
+                condition = None;
+            }
+            Some("or") if condition == Some(0) && around.is_empty() => statement.either = true,
+            _ => {}
+        }
+        let inside = condition.is_some() && !is_alternative;
+        statement.alternatives |= condition.is_some() && is_alternative;
+        match word(tokens, place) {
             Some(comparison @ ("in" | "between")) if inside => {
                 let before = place - usize::from(word(tokens, place.saturating_sub(1)) == Some("not"));
                 let list = if comparison == "in" { &mut statement.equals } else { &mut statement.ranges };
@@ -480,6 +532,25 @@ mod tests {
         assert_eq!((index.table.as_str(), index.partial), ("public.tasks", true));
         assert_eq!(columns, ["organization_id", "last DESC NULLS LAST"]);
         assert_eq!(read_index("SELECT 1"), None);
+    }
+
+    #[test]
+    fn an_or_in_parentheses_is_one_of_several_conditions_and_hides_its_own_columns_alone() {
+        let statement = read("UPDATE t SET seen = $2 WHERE id = $1 AND (seen IS NULL OR seen < $2)");
+        assert_eq!(names(&statement.equals), ["id"]);
+        assert!(statement.ranges.is_empty() && !statement.either);
+        let statement = read("SELECT 1 FROM t WHERE id IN (SELECT t FROM u WHERE name = $1) OR owner = $2");
+        assert!(statement.either);
+        let text = "SELECT 1 FROM t WHERE owner = $1 AND id IN (SELECT t FROM u WHERE a = $2 OR b = $3)";
+        let statement = read(text);
+        assert_eq!(names(&statement.equals), ["owner", "id"]);
+        assert!(!statement.either && statement.alternatives);
+        let text = "SELECT * FROM (SELECT CASE WHEN x OR y THEN 1 END FROM t WHERE owner = $1) s";
+        assert_eq!(names(&read(text).equals), ["owner"]);
+        let cut = read("UPDATE t SET seen = $2 WHERE id = $1 AND (seen IS NULL OR seen < $2");
+        assert_eq!((names(&cut.equals), cut.ranges.len()), (vec!["id".to_owned()], 0));
+        let statement = read("SELECT 1 FROM t WHERE id IN (SELECT t FROM u) AND owner = $1");
+        assert_eq!(names(&statement.equals), ["id", "owner"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use knee_core::metric::{Contains, Key, Kind, Sink};
 use knee_core::observation::{FigureUnit, Series, SeriesKind, SourceKind, SourceState, Text};
-use knee_core::schedule::Curve;
+use knee_core::schedule::{Curve, Stage};
 use knee_core::unit::Nanos;
 use knee_core::validity::note::NOTES;
 use knee_core::validity::{Validity, rule};
@@ -227,6 +227,8 @@ fn name() -> impl Strategy<Value = String> {
         "sqlite.lock.samples",
         "sqlite.lock.held",
         "replication.replay_lag",
+        "replication.behind",
+        "replica",
     ];
     prop::sample::select(known.to_vec()).prop_map(str::to_owned)
 }
@@ -260,7 +262,8 @@ proptest! {
         all in prop::collection::vec(series(), 0..60),
         texts in prop::collection::vec((0usize..7, "\\PC{0,60}"), 0..4),
     ) {
-        let mut scene = Scene::sized(8, |_| 40, Curve::constant(2.0), |_, _, _| {});
+        let grows = vec![Stage { duration: Nanos::from_secs(16), target: 8.0 }];
+        let mut scene = Scene::sized(16, |_| 40, Curve { start: 2.0, stages: grows }, |_, _, _| {});
         for kind in [
             SourceKind::Host, SourceKind::Process, SourceKind::Postgres, SourceKind::Redis, SourceKind::Sqlite,
             SourceKind::PgBouncer, SourceKind::Prometheus,

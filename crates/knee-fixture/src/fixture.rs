@@ -95,6 +95,8 @@ pub struct Store {
     pub name: String,
     /// Its address, with its password.
     pub url: String,
+    /// That of its replica.
+    pub replica_url: Option<String>,
     /// Its processes, the writing one first; empty for a store that the user runs.
     pub pids: Vec<u32>,
     /// What it was to have and cannot have here.
@@ -305,8 +307,9 @@ impl Fixture {
         let placeholders = self.placeholders();
         let store = |name: String, processes: Vec<Handle>, unavailable: Vec<Unavailable>| {
             let url = placeholders.get(&format!("{name}.url")).cloned().unwrap_or_default();
+            let replica_url = placeholders.get(&format!("{name}.replica_url")).cloned();
             let pids = processes.iter().map(|process| process.pid).collect();
-            Store { name, url, pids, unavailable }
+            Store { name, url, replica_url, pids, unavailable }
         };
         let postgres = self.declaration.postgres.keys().map(|name| {
             let cluster = self.postgres.get(name);

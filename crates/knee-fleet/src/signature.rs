@@ -116,6 +116,6 @@ mod tests {
         assert!(check_public(&signer.public()).is_ok());
         assert!(check_public(&signer.seed().unwrap()).is_err());
         assert_eq!(Signer::of_seed("SUA").unwrap_err(), KeyError::Seed);
-        assert!(!format!("{signer:?}").contains("SU"), "a seed must not be shown");
+        assert!(!format!("{signer:?}").contains(&signer.seed().unwrap()), "a seed must not be shown");
     }
 }

@@ -262,6 +262,10 @@ impl Levels {
         figures.gauge("process.threads", Count, self.threads);
         let cpus = (!self.cpus.is_empty()).then_some(self.cpus.len() as f64);
         figures.gauge("process.cpus", Count, cpus);
+        if !self.cpus.is_empty() {
+            let numbers: Vec<String> = self.cpus.iter().map(u32::to_string).collect();
+            figures.text("process.cpus.allowed", "", numbers.join(","));
+        }
         figures.gauge("process.memory.resident", Bytes, self.resident);
         figures.gauge("process.memory.swap", Bytes, self.swap);
         figures.gauge("process.descriptors", Count, self.descriptors);

@@ -42,6 +42,9 @@ pub struct ServeArgs {
     /// The store.
     #[command(flatten)]
     pub store: StoreArgs,
+    /// Address of a replica of PostgreSQL, on which lists are read; without it, the primary is read
+    #[arg(long, env = "SHOP_REPLICA", hide_env_values = true)]
+    pub replica: Option<String>,
     /// Address of Redis
     #[arg(long, env = "SHOP_REDIS", hide_env_values = true)]
     pub redis: String,

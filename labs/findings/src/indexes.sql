@@ -7,6 +7,7 @@ CREATE INDEX articles_words ON articles USING gin (to_tsvector('simple', title))
 CREATE INDEX options_tenant ON options (tenant, name);
 CREATE INDEX options_name ON options USING gin (name gin_trgm_ops);
 CREATE INDEX notes_list ON notes (list);
+CREATE INDEX todos_member ON todos (member, id);
 CREATE INDEX customers_email ON customers (email);
 CREATE INDEX parcels_customer ON parcels (customer);
 CREATE INDEX parcels_state ON parcels (state);

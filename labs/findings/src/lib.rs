@@ -2,6 +2,7 @@
 //!
 //! Does not depend on the load generator, and does not know its rules.
 
+pub mod bank;
 pub mod baskets;
 pub mod bookings;
 pub mod cache;
@@ -29,6 +30,7 @@ pub mod seed;
 pub mod serve;
 pub mod shop;
 pub mod tills;
+pub mod todos;
 pub mod views;
 pub mod visitors;
 pub mod web;

@@ -20,6 +20,8 @@ INSERT INTO notes SELECT n, 1 + n % 20000, 'Note ' || n, repeat('line ' || n || 
 INSERT INTO documents SELECT n, 'Document ' || n, 0, repeat(md5(n::text) || ' ', 2000)
     FROM generate_series(1, 500) n;
 INSERT INTO sold SELECT event, slot, 0 FROM generate_series(1, 4) event, generate_series(0, 63) slot;
+INSERT INTO bank_lines SELECT n, timestamptz '-infinity' FROM generate_series(1, 2) n;
+INSERT INTO todos (member, text) SELECT 1 + n % 2000, 'Todo ' || n FROM generate_series(1, 20000) n;
 INSERT INTO customers SELECT n, 'customer' || n || '@shop.test', 'Customer ' || n FROM generate_series(1, 2000) n;
 INSERT INTO parcels SELECT n, 1 + n % 2000, CASE WHEN n <= 20000 THEN 'delivered' ELSE 'waiting' END,
     'P' || lpad(n::text, 6, '0'), (n - 1) / 3000, n % 900 FROM generate_series(1, 60000) n;

@@ -56,6 +56,14 @@ BEGIN
 END
 $$;
 
+-- The lines of the bank. None is worth keeping after a crash, so taking one waits for no disk.
+CREATE UNLOGGED TABLE bank_lines (id bigint PRIMARY KEY, taken_until timestamptz NOT NULL);
+CREATE TABLE todos (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    member bigint NOT NULL,
+    text text NOT NULL
+);
+
 CREATE TABLE customers (id bigint PRIMARY KEY, email text NOT NULL, name text NOT NULL);
 -- Loaded in bulk, so without a foreign key.
 CREATE TABLE parcels (

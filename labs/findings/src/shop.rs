@@ -8,6 +8,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::sync::RwLock;
 
+use crate::bank::Bank;
 use crate::bookings::Bookings;
 use crate::cache::Cache;
 use crate::config::ServeArgs;
@@ -17,6 +18,7 @@ use crate::gate::Gate;
 use crate::levels::Quotes;
 use crate::partner::Partners;
 use crate::refusal::Refusal;
+use crate::todos::Writers;
 use crate::views::Views;
 use crate::visitors::Visitors;
 
@@ -26,6 +28,8 @@ pub struct Shop {
     pub defect: Defect,
     /// PostgreSQL.
     pub database: Database,
+    /// A replica of PostgreSQL, if there is one.
+    pub replica: Option<Database>,
     /// Redis.
     pub cache: Cache,
     /// SQLite.
@@ -36,6 +40,10 @@ pub struct Shop {
     pub quotes: Quotes,
     /// Partners that have replicas or a limit.
     pub partners: Partners,
+    /// The members who wrote just now.
+    pub writers: Writers,
+    /// The bank, and the queue before it.
+    pub bank: Bank,
     /// What requests pass before their route.
     pub gate: Gate,
     /// Sessions, tokens and comments.
@@ -57,16 +65,20 @@ impl Shop {
     /// A store does not answer.
     pub async fn open(args: &ServeArgs) -> Result<Self, Refusal> {
         let database = Database::open(&args.store.postgres, args.defect)?;
+        let replica = args.replica.as_deref().map(|url| Database::open(url, args.defect)).transpose()?;
         let rows = database.query("SELECT id, name FROM options ORDER BY id LIMIT 8000", &[]).await?;
         let options: Vec<(i64, String)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
         Ok(Self {
             defect: args.defect,
             database,
+            replica,
             cache: Cache::open(&args.redis).await?,
             views: Views::open(&args.views, args.defect)?,
             bookings: Bookings::new(&args.views, args.defect),
             quotes: Quotes::default(),
             partners: Partners::default(),
+            writers: Writers::default(),
+            bank: Bank::default(),
             gate: Gate::default(),
             visitors: Visitors::default(),
             pause: RwLock::new(()),

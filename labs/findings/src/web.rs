@@ -26,6 +26,7 @@ use crate::{jobs, menus, news, notes, partner, sales};
 mod field;
 mod incidents;
 mod issues;
+mod late;
 
 type Shared = State<Arc<Shop>>;
 type JsonResult = Result<Json<Value>, Refusal>;
@@ -51,6 +52,7 @@ pub fn router(shop: Arc<Shop>) -> Router {
         .merge(incidents::routes())
         .merge(issues::routes())
         .merge(field::routes())
+        .merge(late::routes())
         .layer(middleware::from_fn_with_state(Arc::clone(&shop), close_if_asked))
         .with_state(shop)
 }
@@ -204,6 +206,11 @@ async fn with_authors(State(shop): Shared, Query(asked): Query<Page>) -> JsonRes
 #[derive(Deserialize)]
 struct Text {
     text: String,
+}
+
+#[derive(Deserialize)]
+struct After {
+    after: i64,
 }
 
 async fn search_articles(State(shop): Shared, Query(asked): Query<Text>) -> JsonResult {

@@ -1,5 +1,6 @@
-// The request mixes of the trial: WORK names one. RATE is in arrivals per second; VUS are users who pause for PAUSE
-// seconds after each response; RAMP are users whose number grows from one to all. DURATION is the whole time.
+// The request mixes of the trial: WORK names one. RATE is in arrivals per second; after six seconds, they are BURST per
+// second for two seconds. VUS are users who pause for PAUSE seconds after each response; RAMP are users whose number
+// grows from one to all. DURATION is the whole time.
 import http from 'k6/http';
 import { check, sleep } from 'k6';
 import exec from 'k6/execution';
@@ -8,7 +9,23 @@ const base = __ENV.BASE_URL || 'http://127.0.0.1:3400';
 const pause = Number(__ENV.PAUSE || 0);
 const duration = __ENV.DURATION || '12s';
 
+// With users for all who wait at the same time. Only a service that does not recover from the burst needs them.
+function burst() {
+  const [rate, many] = [Number(__ENV.RATE), Number(__ENV.BURST)];
+  const stages = [
+    { duration: '6s', target: rate },
+    { duration: '0s', target: many },
+    { duration: '2s', target: many },
+    { duration: '0s', target: rate },
+    { duration: `${parseInt(duration, 10) - 8}s`, target: rate },
+  ];
+  return { executor: 'ramping-arrival-rate', startRate: rate, stages, preAllocatedVUs: 1200, maxVUs: 1200 };
+}
+
 function scenario() {
+  if (__ENV.BURST) {
+    return burst();
+  }
   if (__ENV.RATE) {
     const rate = Number(__ENV.RATE);
     return { executor: 'constant-arrival-rate', rate, duration, preAllocatedVUs: 50, maxVUs: 200 };
@@ -87,6 +104,30 @@ function start() {
 function mine() {
   const headers = { Authorization: 'Bearer 7' };
   return http.get(`${base}/tickets/mine`, { headers, tags: { name: 'GET /tickets/mine' } });
+}
+
+// One in 20 is a new todo; the others are summaries of order lines.
+function amounts() {
+  if (exec.scenario.iterationInTest % 20) {
+    return asked(`/amounts?after=${any(175000)}`, '/amounts');
+  }
+  return sent(`/members/${1 + any(2000)}/todos`, '/members/{id}/todos');
+}
+
+// A member adds a todo and reads it at once. Then another one reads an old todo and a list.
+function todos() {
+  const [member, old] = [1 + any(2000), 1 + any(20000)];
+  const other = `/members/${1 + (old % 2000)}/todos`;
+  const id = sent(`/members/${member}/todos`, '/members/{id}/todos').json('id');
+  const own = asked(`/members/${member}/todos/${id}`, '/members/{id}/todos/{todo}');
+  asked(`${other}/${old}`, '/members/{id}/todos/{todo}');
+  asked(other, '/members/{id}/todos');
+  return own;
+}
+
+// An order, whose client gives up after 20 s.
+function sale() {
+  return http.post(`${base}/sales`, null, { timeout: '20s', tags: { name: 'POST /sales' } });
 }
 
 const works = {
@@ -170,6 +211,9 @@ const works = {
   start,
   mine,
   comments: () => asked('/comments', '/comments'),
+  amounts,
+  todos,
+  sale,
 };
 
 const work = works[__ENV.WORK || 'notes'];

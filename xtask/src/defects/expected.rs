@@ -16,9 +16,6 @@ pub(super) const HEALTHY: &str = "healthy";
 pub(super) struct Expected {
     /// The defects that the lab has.
     pub defect: Vec<Defect>,
-    /// The entries of the list that it does not have.
-    #[serde(default)]
-    pub absent: Vec<Absent>,
 }
 
 /// A list of defects.
@@ -64,6 +61,8 @@ pub(super) struct Defect {
     pub list: List,
     /// Where its incident is described.
     pub source: Option<String>,
+    /// The folder of its study below that of the trial, if it is not in the study of most.
+    pub study: Option<String>,
     /// The workload under which it shows.
     pub workload: String,
     /// Codes that name it. Empty if no rule is meant for it.
@@ -80,19 +79,11 @@ pub(super) struct Defect {
     pub note: Option<String>,
 }
 
-/// An entry of the first list that the lab does not have.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Absent {
-    /// Its entry in the list of defects.
-    pub of: String,
-    /// Why it is not there.
-    pub why: String,
-}
-
 /// One look: a variant under a workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Case {
+    /// The folder of its study below that of the trial, if it is not in the study of most.
+    pub study: Option<String>,
     /// The variant.
     pub variant: String,
     /// The workload.
@@ -104,6 +95,11 @@ pub(super) struct Case {
 }
 
 impl Case {
+    /// The folder of its study below that of the trial; empty for the study of most.
+    pub fn folder(&self) -> &str {
+        self.study.as_deref().unwrap_or_default()
+    }
+
     /// Whether nothing is wrong in it.
     pub fn is_healthy(&self) -> bool {
         self.variant == HEALTHY
@@ -126,20 +122,24 @@ impl Expected {
             ensure!(is_both.is_none(), "expected.toml: `{}` expects {is_both:?} twice", defect.name);
             let has_source = defect.list == List::First || defect.source.is_some();
             ensure!(has_source, "expected.toml: `{}` has no source", defect.name);
+            // Looks are found again by variant and workload.
+            let is_elsewhere =
+                |other: &Defect| other.workload == defect.workload && other.study != defect.study;
+            let is_in_two = expected.defect.iter().any(is_elsewhere);
+            ensure!(!is_in_two, "expected.toml has the workload `{}` in two studies", defect.workload);
         }
         Ok(expected)
     }
 
     /// One list alone.
     pub fn only(&self, list: List) -> Self {
-        let defect = self.defect.iter().filter(|defect| defect.list == list).cloned().collect();
-        let absent = if list == List::First { self.absent.clone() } else { Vec::new() };
-        Self { defect, absent }
+        Self { defect: self.defect.iter().filter(|defect| defect.list == list).cloned().collect() }
     }
 
     /// All looks: each defect, then each of their workloads in a healthy shop.
     pub fn cases(&self) -> Vec<Case> {
         let of = |defect: &Defect, variant: &str| Case {
+            study: defect.study.clone(),
             variant: variant.to_owned(),
             workload: defect.workload.clone(),
             seconds: defect.seconds,
@@ -168,6 +168,17 @@ mod tests {
         let cases = Expected::read(TWO).unwrap().cases();
         let labels: Vec<String> = cases.iter().map(Case::label).collect();
         assert_eq!(labels, ["a", "b", "healthy/list"]);
+    }
+
+    #[test]
+    fn a_healthy_twin_is_in_the_study_of_its_defect_and_a_workload_is_in_one_study() {
+        let in_other = TWO.replacen("name = 'b'", "name = 'b'\nstudy = 'replica'", 1);
+        assert!(Expected::read(&in_other).is_err());
+        let (first, second) = in_other.split_at(in_other.rfind("[[defect]]").unwrap());
+        let cases = Expected::read(&format!("{first}{}", second.replace("'list'", "'lag'"))).unwrap().cases();
+        let folders: Vec<_> = cases.iter().map(|case| (case.label(), case.folder())).collect();
+        let expected = [("a", ""), ("b", "replica"), ("healthy/list", ""), ("healthy/lag", "replica")];
+        assert_eq!(folders, expected.map(|(label, folder)| (label.to_owned(), folder)));
     }
 
     const OTHER: &str = "[[defect]]\nname = 'c'\nof = 'C: c'\nworkload = 'list'\nexpects = []\nlist = 'second'\n\

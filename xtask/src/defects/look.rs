@@ -2,6 +2,7 @@
 //!
 //! Runs the program that users have, on a copy of the study that names the builds and the times. Does not compare.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,30 +14,29 @@ use tempfile::TempDir;
 use super::expected::Case;
 use super::saved::{Looked, Said};
 
-/// The study, as it is in the lab.
+/// A study, as it is in the lab.
 const STUDY: &str = "study.toml";
-/// Its parts that a look replaces.
+/// Its parts that a look replaces, beside the program.
 const BUILD: &str = "build = \"cargo build --release -p findings\"\n";
-const PROGRAM: &str = "../../target/release/findings";
 const VIEWS: &str = "{data}/views.sqlite3";
 const DURATION: &str = "DURATION = \"12s\"";
 const MEASURE: &str = "measure = \"10s\"";
-/// Load before the measured time, in seconds, as the study has it.
+/// Load before the measured time, in seconds, as the studies have it.
 const WARM_UP: u64 = 2;
 
 /// Looks at cases.
 pub(super) struct Looker {
     knee: PathBuf,
     service: PathBuf,
-    /// The study as it is in the lab.
-    study: String,
-    /// The copy of the study, the file of SQLite, and the records.
+    /// The studies as they are in the lab, by their folders.
+    studies: BTreeMap<String, String>,
+    /// The copies of the studies, the file of SQLite, and the records.
     folder: TempDir,
 }
 
 impl Looker {
-    /// A looker with these builds, at the study of a lab.
-    pub fn new(lab: &Path, knee: PathBuf, service: PathBuf) -> Result<Self> {
+    /// A looker with these builds, at cases of the studies of a lab.
+    pub fn new(lab: &Path, cases: &[&Case], knee: PathBuf, service: PathBuf) -> Result<Self> {
         let folder = TempDir::new()?;
         let workloads = folder.path().join("workloads");
         fs::create_dir(&workloads)?;
@@ -45,8 +45,12 @@ impl Looker {
             ensure!(path.is_file(), "there is no program {}", path.display());
             Ok(std::path::absolute(path)?)
         };
-        let study = super::text(&lab.join(STUDY))?;
-        Ok(Self { knee: absolute(knee)?, service: absolute(service)?, study, folder })
+        let mut studies = BTreeMap::new();
+        for case in cases {
+            // Read once: a trial takes long, and a study must not change meanwhile.
+            studies.insert(case.folder().to_owned(), super::text(&lab.join(case.folder()).join(STUDY))?);
+        }
+        Ok(Self { knee: absolute(knee)?, service: absolute(service)?, studies, folder })
     }
 
     /// Looks at a case for this many seconds. A look that fails says why.
@@ -62,35 +66,46 @@ impl Looker {
     }
 
     fn find(&self, case: &Case, seconds: u64) -> Result<Looked> {
-        let folder = self.folder.path();
-        let views = folder.join("views.sqlite3");
-        let study = study(&self.study, &self.service.display().to_string(), &views, seconds)?;
-        fs::write(folder.join(STUDY), study)?;
+        let (own, home) = (self.folder.path().join(case.folder()), self.folder.path().join("home"));
+        let views = self.folder.path().join("views.sqlite3");
+        let text = self.studies.get(case.folder()).context("the study of this case was not read")?;
+        let service = self.service.display().to_string();
+        let study = study(text, &program(case.folder()), &service, &views, seconds)?;
+        fs::create_dir_all(&own)?;
+        fs::write(own.join(STUDY), study)?;
         let mut command = Command::new(&self.knee);
-        command.arg("find").arg(folder).args(["--variant", &case.variant, "--workload", &case.workload]);
+        command.arg("find").arg(&own).args(["--variant", &case.variant, "--workload", &case.workload]);
         command.args(["--no-proof", "--quiet", "--output-format", "json", "--observe"]);
         command.arg(format!("sqlite:{}", views.display()));
         if case.share_cpus {
             command.arg("--share-cpus");
         }
-        command.env("KNEE_HOME", folder.join("home")).stdin(Stdio::null());
+        command.env("KNEE_HOME", &home).stdin(Stdio::null());
         let output = command.output().context("cannot run `knee find`")?;
         let stderr = String::from_utf8_lossy(&output.stderr);
         let error = || stderr.lines().find(|line| line.starts_with("error")).unwrap_or("no JSON").to_owned();
         let json: Value = serde_json::from_slice(&output.stdout).with_context(error)?;
         // Records of earlier looks are of no use.
-        let _ = fs::remove_dir_all(folder.join("home"));
+        let _ = fs::remove_dir_all(&home);
         Ok(read(&json))
     }
 }
 
+/// The program of the service as the study in this folder names it, with its quotes: without them, one path would be a
+/// part of the other.
+fn program(folder: &str) -> String {
+    let up = if folder.is_empty() { "../.." } else { "../../.." };
+    format!("\"{up}/target/release/findings\"")
+}
+
 /// The study with these builds and times.
-fn study(text: &str, service: &str, views: &Path, seconds: u64) -> Result<String> {
+fn study(text: &str, program: &str, service: &str, views: &Path, seconds: u64) -> Result<String> {
+    let service = format!("\"{service}\"");
     let duration = format!("DURATION = \"{}s\"", seconds + WARM_UP);
     let (measure, views) = (format!("measure = \"{seconds}s\""), views.display().to_string());
     let mut text = text.to_owned();
     for (part, other) in
-        [(BUILD, ""), (PROGRAM, service), (VIEWS, &views), (DURATION, &duration), (MEASURE, &measure)]
+        [(BUILD, ""), (program, &service), (VIEWS, &views), (DURATION, &duration), (MEASURE, &measure)]
     {
         ensure!(text.contains(part), "the study has no `{part}`");
         text = text.replace(part, other);
@@ -130,12 +145,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_study_of_the_lab_is_looked_at_with_other_builds_and_times() {
-        let text = super::super::text(&crate::root().join("labs/findings/study.toml")).unwrap();
-        let text = study(&text, "/builds/findings", Path::new("/files/views"), 30).unwrap();
-        assert!(text.contains("\"/builds/findings\", \"serve\"") && text.contains("\"/files/views\""));
-        assert!(text.contains("measure = \"30s\"") && text.contains("DURATION = \"32s\""));
-        assert!(!text.contains("cargo build --release -p findings\"\n") && !text.contains("12s"));
+    fn the_studies_of_the_lab_are_looked_at_with_other_builds_and_times() {
+        for folder in ["", "replica"] {
+            let path = crate::root().join("labs/findings").join(folder).join(STUDY);
+            let text = super::super::text(&path).unwrap();
+            let views = Path::new("/files/views");
+            let text = study(&text, &program(folder), "/builds/findings", views, 30).unwrap();
+            assert!(text.contains("\"/builds/findings\", \"serve\"") && text.contains("\"/files/views\""));
+            assert!(text.contains("measure = \"30s\"") && text.contains("DURATION = \"32s\""));
+            assert!(!text.contains("cargo build --release -p findings\"\n") && !text.contains("12s"));
+            assert!(!text.contains("target/release"), "{folder}");
+        }
     }
 
     #[test]

@@ -160,6 +160,7 @@ mod tests {
     #[test]
     fn a_case_that_ran_is_kept_and_one_that_failed_is_looked_at_again() {
         let case = |variant: &str| Case {
+            study: None,
             variant: variant.to_owned(),
             workload: "list".to_owned(),
             seconds: None,

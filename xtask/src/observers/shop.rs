@@ -47,6 +47,7 @@ impl Shop {
         sources.push("host".to_owned());
         let service = descendants(self.pid()).into_iter().find(|pid| name(*pid) == "findings");
         sources.extend(service.map(|pid| format!("pid:{pid}")));
+        sources.extend(service.and_then(views).map(|path| format!("sqlite:{path}")));
         sources
     }
 }
@@ -79,6 +80,14 @@ fn descendants(pid: u32) -> Vec<u32> {
         .collect();
     let below: Vec<u32> = children.iter().flat_map(|child| descendants(*child)).collect();
     children.into_iter().chain(below).collect()
+}
+
+/// The SQLite file that the service has open.
+fn views(pid: u32) -> Option<String> {
+    let files = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
+    let mut paths =
+        files.filter_map(|file| std::fs::read_link(file.path()).ok()?.into_os_string().into_string().ok());
+    paths.find(|path| path.ends_with(".sqlite3"))
 }
 
 fn name(pid: u32) -> String {

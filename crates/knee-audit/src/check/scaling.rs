@@ -1,10 +1,11 @@
-//! Throughput over a load or a machine that grows: proportional growth that is none, and curves that no service has.
+//! Throughput over a load or a machine that grows: proportional growth that is none, curves that no service has, and
+//! estimates of users that grow more than the throughput they come from.
 //!
-//! Looks at tables whose rows have connections, or a number of cores in their labels.
+//! Looks at tables whose rows have connections, supported users, or a number of cores in their labels.
 
 use crate::finding::{Finding, Grade};
 use crate::measurement::{Claim, Document, Measurement};
-use crate::number::{Figure, amount, number, show_share};
+use crate::number::{Figure, amount, number, show_range, show_share};
 
 /// Name of the check.
 pub const NAME: &str = "scaling";
@@ -12,11 +13,15 @@ pub const NAME: &str = "scaling";
 /// Growth that is still called proportional, as a share of it.
 const PROPORTIONAL: f64 = 0.8;
 
+/// How far supported users can be from proportional to the throughput, as a share: both are round numbers.
+const ROUND: f64 = 0.1;
+
 /// Checks every table.
 pub fn check(document: &Document) -> Vec<Finding> {
     let tables = document.tables();
     let linear = document.statements.iter().filter(|one| one.claim == Claim::Linear);
     let mut found: Vec<Finding> = tables.iter().filter_map(|rows| zigzag(rows)).collect();
+    found.extend(tables.iter().filter_map(|rows| users(rows)));
     let worst = tables.iter().filter_map(|rows| least(rows)).min_by(|a, b| a.3.total_cmp(&b.3));
     if let Some((low, high, sizes, share)) = worst.filter(|worst| worst.3 < PROPORTIONAL) {
         for statement in linear.take(1) {
@@ -62,6 +67,38 @@ fn least<'a>(rows: &[&'a Measurement]) -> Option<(&'a Measurement, &'a Measureme
         }
     }
     worst
+}
+
+/// Users that one throughput is said to support, and another: each user asks for the same, so both grow alike. Users
+/// that grow less are a careful estimate.
+fn users(rows: &[&Measurement]) -> Option<Finding> {
+    let mut sized: Vec<(&Measurement, &Figure, &Figure)> = rows
+        .iter()
+        .filter_map(|one| Some((*one, one.supported.as_ref()?, one.rate.as_ref()?)))
+        .filter(|(_, users, rate)| users.range.low > 0.0 && rate.value > 0.0)
+        .collect();
+    sized.sort_by(|a, b| a.2.value.total_cmp(&b.2.value));
+    sized.windows(2).find_map(|pair| {
+        let [(first, few, slow), (_, many, fast)] = pair else { return None };
+        let growth = many.range.over(few.range)?;
+        let rate = fast.value / slow.value;
+        let is_more = growth.low > rate * (1.0 + ROUND);
+        let says = format!(
+            "{} times the users for {} times the throughput",
+            show_range(growth, amount),
+            amount(rate)
+        );
+        let each = |users: &Figure, rate: &Figure| {
+            let each = users.range.scaled(1.0 / rate.value);
+            format!("{} users / {} = {} users per request/s", users.text, rate.text, show_range(each, amount))
+        };
+        is_more.then(|| {
+            Finding::new(NAME, Grade::Misleading, first, says)
+                .step(each(few, slow))
+                .step(each(many, fast))
+                .cause("if each user asks for the same, users and throughput grow alike")
+        })
+    })
 }
 
 /// Throughput that falls by over 40 % with more connections, and later rises by over half.

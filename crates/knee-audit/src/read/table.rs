@@ -13,6 +13,8 @@ pub type Row = (usize, Vec<String>);
 enum Column {
     Connections,
     Users,
+    /// Users that the machine of the row can serve: an estimate, not a load.
+    Supported,
     Rate,
     Requests,
     Duration,
@@ -54,6 +56,8 @@ fn column(title: &str) -> Column {
         Column::Connections
     } else if matches!(title.as_str(), "users" | "vus" | "user count" | "virtual users") {
         Column::Users
+    } else if title.contains("users") && has(&["support", "capacity"]) {
+        Column::Supported
     } else if has(&[
         "req/s",
         "requests/s",
@@ -137,6 +141,7 @@ fn fill(kind: Column, title: &str, cell: &str, is_locust: bool, one: &mut Measur
             one.load = Load::Closed;
         }
         Column::Users => one.load = Load::Users,
+        Column::Supported => one.supported = between(cell),
         Column::Rate => one.rate = bare(),
         Column::Requests => one.requests = if is_locust { count() } else { bare() },
         Column::Duration => one.duration = timed(),
@@ -159,6 +164,19 @@ fn fill(kind: Column, title: &str, cell: &str, is_locust: bool, one: &mut Measur
         Column::Label if one.label.is_empty() => cell.clone_into(&mut one.label),
         Column::Label | Column::Other => {}
     }
+}
+
+/// `200-300`, or one number; `None` for `800+`, which has no upper end. Estimates are taken as they stand.
+fn between(cell: &str) -> Option<Figure> {
+    let low = number(cell)?;
+    let rest = low.rest.trim();
+    let high = match rest.strip_prefix(['-', '–']) {
+        Some(after) => number(after)?.value,
+        None if rest.is_empty() => low.value,
+        None => return None,
+    };
+    let range = Range::new(low.value, high);
+    Some(Figure { text: cell.to_owned(), value: range.middle(), range })
 }
 
 /// Times of Locust's percentiles have two digits from 100 ms on.

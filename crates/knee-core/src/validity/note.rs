@@ -168,16 +168,23 @@ fn short(diagnostics: &Diagnostics) -> Option<String> {
 fn censored(diagnostics: &Diagnostics) -> Option<String> {
     let requests = &diagnostics.requests;
     let (open, oldest) = requests.censored?;
-    let text = format!("{} requests were open at the end, the oldest for {oldest}", count(open));
+    let text = match open {
+        1 => format!("1 request was open at the end, for {oldest}"),
+        open => format!("{} requests were open at the end, the oldest for {oldest}", count(open)),
+    };
     Some(match requests.censored_stuck {
         0 => text,
+        1 => format!("{text}; 1 is stuck"),
         stuck => format!("{text}; {} are stuck", count(stuck)),
     })
 }
 
 fn from_warm_up(diagnostics: &Diagnostics) -> Option<String> {
-    let spanning = diagnostics.requests.from_warm_up;
-    (spanning > 0).then(|| format!("{} requests spanned the measurement", count(spanning)))
+    match diagnostics.requests.from_warm_up {
+        0 => None,
+        1 => Some("1 request spanned the measurement".to_owned()),
+        spanning => Some(format!("{} requests spanned the measurement", count(spanning))),
+    }
 }
 
 /// Share of the requests that opened a connection beyond the first of each user.
@@ -300,6 +307,9 @@ mod tests {
             open(2),
             ["3 requests were open at the end, the oldest for 9.00 s; 2 are stuck [censored]"]
         );
+        let one =
+            noted(|d| (d.requests.censored, d.requests.censored_stuck) = (Some((1, Nanos::from_secs(9))), 1));
+        assert_eq!(one, ["1 request was open at the end, for 9.00 s; 1 is stuck [censored]"]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     code: "cpu_full",
     finds: "CPUs that the service fills",
     needs: "figures of the machine (`host`) or of a process (`pid`)",
-    limits: "a process uses 90 % of the CPUs that it can use, or all CPUs of the machine are 90 % busy; threads wait for a CPU 20 % of the time (PSI), or 20 % as long as they run; 5 % of the periods of a CPU limit are throttled",
+    limits: "a process uses 90 % of the CPUs that it can use; or those that it is bound to are 90 % busy with it and other programs, or all CPUs of the machine are; threads wait for a CPU 20 % of the time (PSI), or 20 % as long as they run; 5 % of the periods of a CPU limit are throttled. Those that it is bound to are left out if it uses less than 10 % of them, or where a finding names a statement or a process that takes half of the response time",
     source: "Within 15 % of the operational bound a resource counts as the limit; 90 % leaves room for what sampling misses.",
     cause: "The work of the requests takes all CPU time: of the service, of its database on the same machine, or of the load generator beside them.",
     remedy: "Make a request cheaper (profile the busiest process), or give it more CPUs. Load from another machine if the generator is here.",
@@ -28,6 +28,8 @@ const FULL: f64 = 0.9;
 const PRESSURE: f64 = 0.2;
 const WAITING: f64 = 0.2;
 const THROTTLED: f64 = 0.05;
+/// Share of the CPUs to which it is bound that a process uses itself, below which others fill them without it.
+const PART: f64 = 0.1;
 
 fn check(evidence: &Evidence<'_>) -> Checked {
     let processes = evidence.sources(SourceKind::Process);
@@ -49,6 +51,10 @@ fn check(evidence: &Evidence<'_>) -> Checked {
         processes.iter().filter_map(|process| of_process(evidence, process, pressure.clone())).collect();
     if !full.is_empty() {
         return Ok(full);
+    }
+    let shared = processes.iter().filter_map(|process| of_bound(evidence, process, pressure.clone()));
+    if let Some(most) = shared.max_by(|(one, _), (other, _)| one.total_cmp(other)) {
+        return Ok(vec![most.1]);
     }
     Ok(hosts.iter().filter_map(|host| of_host(evidence, host, &processes, pressure.clone())).collect())
 }
@@ -95,6 +101,46 @@ fn of_process(evidence: &Evidence<'_>, process: &Watched<'_>, pressure: Option<S
     })
 }
 
+/// The CPUs that a process is bound to, if they are full of it and others: a service and its database on the same CPUs.
+/// With the share of the process.
+fn of_bound(
+    evidence: &Evidence<'_>,
+    process: &Watched<'_>,
+    pressure: Option<Signal>,
+) -> Option<(f64, Draft)> {
+    let (cpus, busy) = bound::bound_cpus(evidence, process)?;
+    let full = Signal::at_least(
+        "share of the CPUs that the process is bound to that is busy with anything",
+        Unit::Share,
+        busy.per_second().map(|busy| busy / cpus),
+        FULL,
+        "/proc/stat",
+    )?;
+    let used = bound::both(process, "process.cpu.user", "process.cpu.system")?;
+    let share = used.per_second().map(|used| used / cpus).filter(|share| *share >= PART)?;
+    let waiting = process.rise("process.run_delay", "").map(|wait| wait.amount / used.amount);
+    let waiting =
+        Signal::at_least("wait for a CPU per CPU time", Unit::Share, waiting, WAITING, "/proc/PID/schedstat");
+    let (its_cpus, verb) = if number(cpus) == "1" { ("CPU", "is") } else { ("CPUs", "are") };
+    let draft = Draft {
+        subject: Subject::of(SubjectKind::Process, process.name(), Some(&process.source.name)),
+        statement: format!(
+            "the {} {its_cpus} to which {} is bound {verb} {} busy: {} with it, the rest with other programs and interrupts",
+            number(cpus),
+            process.source.name,
+            percent(full.figure),
+            percent(share)
+        ),
+        signals: [Some(full), pressure, waiting].into_iter().flatten().collect(),
+        remedy: Remedy::advice(
+            "make a request cheaper, in the process or in what shares its CPUs, such as its database; or give them more CPUs, and the load generator its own",
+        ),
+        // With more CPUs, it is unknown which of the programs is the next limit.
+        gain: None,
+    };
+    Some((share, draft))
+}
+
 fn of_host(
     evidence: &Evidence<'_>,
     host: &Watched<'_>,
@@ -135,7 +181,7 @@ pub(super) fn doubled(evidence: &Evidence<'_>) -> Option<Gain> {
 #[cfg(test)]
 mod tests {
     use crate::Confidence;
-    use crate::testing::Scene;
+    use crate::testing::{Costs, Scene};
 
     fn busy(cpus: f64, pressure: f64) -> Scene {
         let mut scene = Scene::steady();
@@ -179,6 +225,40 @@ mod tests {
         scene.busy_host(0, 0.97);
         let finding = scene.found("cpu_full").unwrap();
         assert_eq!(finding.statement, "all 4 CPUs are 97 % busy; shop (pid 7) uses 25 % of them");
+    }
+
+    /// A service that is bound to one of four CPUs with its database, which together fill it this much.
+    fn shared(busy_cpu: f64) -> Scene {
+        let mut scene = busy(0.47, 0.3);
+        scene.gauge(1, "process.cpus", "", 1.0);
+        scene.text(1, "process.cpus.allowed", "", "1");
+        for (cpu, busy) in [("0", 0.4), ("1", busy_cpu), ("2", 0.0), ("3", 0.0)] {
+            scene.counter(0, "host.cpu.busy", cpu, busy);
+        }
+        scene
+    }
+
+    #[test]
+    fn a_cpu_that_a_service_and_its_database_fill_together_is_found() {
+        let finding = shared(0.98).found("cpu_full").unwrap();
+        assert_eq!(finding.confidence, Confidence::Likely);
+        assert_eq!(
+            finding.statement,
+            "the 1 CPU to which shop (pid 7) is bound is 98 % busy: 47 % with it, the rest with other programs and interrupts"
+        );
+        assert_eq!(shared(0.7).found("cpu_full"), None);
+    }
+
+    #[test]
+    fn full_cpus_are_left_out_where_a_finding_names_what_they_do_for_half_of_the_time() {
+        let mut scene = shared(0.98);
+        let server = scene.postgres();
+        let text = "SELECT id, name FROM products WHERE shop = $1 ORDER BY name LIMIT 20";
+        let costs = Costs { seconds: 0.004, rows: 20.0, blocks: 1_200.0, ..Costs::default() };
+        scene.statement(server, "2", text, &costs);
+        scene.table(server, "public.products", 50_000.0, [1_000.0, 5e7], [1_000.0, 1_000.0]);
+        let codes: Vec<_> = scene.report().findings.iter().map(|finding| finding.code).collect();
+        assert_eq!(codes, ["missing_index"]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use knee_core::record::Point;
 use knee_core::schedule::Curve;
 use knee_core::unit::Nanos;
 
+use crate::bound;
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::{Evidence, answered};
 use crate::figure::{number, percent};
@@ -18,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     code: "fixed_places",
     finds: "a fixed number of places for which requests queue",
     needs: "the run of one closed scenario whose virtual users grow threefold, with 4 whole intervals in the lower, middle and upper part",
-    limits: "from half of the users on, throughput grows by 5 % at most; the median response time grows at least 0.8 times as much as the users; the CPUs are busy to 70 % at most. If throughput does not grow from the lowest levels on either, the CPUs must be known",
+    limits: "from half of the users on, throughput grows by 5 % at most; the median response time grows at least 0.8 times as much as the users; the CPUs, or those that an observed process can use, are busy to 70 % at most. If throughput does not grow from the lowest levels on either, the CPUs must be known",
     source: "Little's law: with a fixed number of busy places, throughput is places / service time, and the response time grows in proportion to the users.",
     cause: "Something admits a fixed number of requests at a time: a pool of connections or workers, a semaphore, a lock.",
     remedy: "Find the pool with this number of places; enlarge it if what lies behind it has capacity, or shorten how long a request holds its place.",
@@ -54,7 +55,7 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     let growth = high.throughput / middle.throughput - 1.0;
     let elasticity = (high.response / middle.response).ln() / (high.users / middle.users).ln();
     let is_flat = growth <= GROWTH && elasticity >= ELASTICITY;
-    let busy = evidence.host_busy();
+    let busy = bound::cpus_busy(evidence);
     let is_filled = low.throughput >= UNFILLED * high.throughput;
     if !is_flat || busy.map_or(is_filled, |busy| busy > BUSY) {
         return Ok(Vec::new());

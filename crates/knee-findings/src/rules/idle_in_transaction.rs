@@ -5,6 +5,7 @@
 
 use knee_core::observation::SourceKind;
 
+use crate::bound;
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
 use crate::figure::{percent, seconds};
@@ -17,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     code: "idle_in_transaction",
     finds: "transactions that are held open across other work",
     needs: "a PostgreSQL server, with 50 samples of backends that have a transaction",
-    limits: "20 % of the backends with a transaction, and one at least, are idle in it; a transaction is idle for 5 ms; 20 % of the blockers are idle in transaction. Two of them, or nothing; nothing if the CPUs are busy to 90 %",
+    limits: "20 % of the backends with a transaction, and one at least, are idle in it; a transaction is idle for 5 ms; 20 % of the blockers are idle in transaction. Two of them, or nothing; nothing if the CPUs, or those that an observed process can use, are busy to 90 %",
     source: "5 ms are far more than the round trips between statements of one transaction on one network.",
     cause: "Between BEGIN and COMMIT the service calls another service, computes, or waits. Its connection and its locks are taken meanwhile.",
     remedy: "Do other work before BEGIN or after COMMIT; set idle_in_transaction_session_timeout as a guard.",
@@ -45,7 +46,7 @@ fn check(evidence: &Evidence<'_>) -> Checked {
 }
 
 fn held(evidence: &Evidence<'_>, server: &Watched<'_>) -> Option<Draft> {
-    if evidence.host_busy().is_some_and(|busy| busy >= BUSY) {
+    if bound::cpus_busy(evidence).is_some_and(|busy| busy >= BUSY) {
         return None;
     }
     let (active, idle) = (share::backends(server, share::ACTIVE)?, share::backends(server, share::IDLE)?);
@@ -128,6 +129,21 @@ mod tests {
         let host = scene.host(2.0);
         assert!(scene.found("idle_in_transaction").is_some());
         scene.busy_host(host, 0.97);
+        assert_eq!(scene.found("idle_in_transaction"), None);
+    }
+
+    #[test]
+    fn a_service_that_waits_for_the_cpu_to_which_it_is_bound_is_not_idle_by_its_own_choice() {
+        let mut scene = Scene::steady();
+        let server = scene.postgres();
+        scene.counter(server, "activity.state", "idle in transaction", 40.0);
+        scene.counter(server, "database.idle_in_transaction_time", "shop", 9.0);
+        let host = scene.host(2.0);
+        let process = scene.process("shop (pid 7)");
+        scene.text(process, "process.cpus.allowed", "", "1");
+        scene.counter(host, "host.cpu.busy", "1", 0.5);
+        assert!(scene.found("idle_in_transaction").is_some());
+        scene.counter(host, "host.cpu.busy", "1", 0.97);
         assert_eq!(scene.found("idle_in_transaction"), None);
     }
 

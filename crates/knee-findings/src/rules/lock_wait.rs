@@ -4,6 +4,7 @@
 
 use knee_core::observation::SourceKind;
 
+use crate::bound;
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
 use crate::figure::percent;
@@ -16,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     code: "lock_wait",
     finds: "statements that wait for locks",
     needs: "a PostgreSQL server, with 10 samples of active backends",
-    limits: "10 % of the active backends wait for a lock, with a certainty of 99 % (Wilson; backends of one look count as one sample), in 5 samples and between 3 readings at least; half of these have a known blocker; the CPUs are busy to 70 % at most; one deadlock",
+    limits: "10 % of the active backends wait for a lock, with a certainty of 99 % (Wilson; backends of one look count as one sample), in 5 samples and between 3 readings at least; half of these have a known blocker; the CPUs, or those that an observed process can use, are busy to 70 % at most; one deadlock",
     source: "Below 10 % of the samples, lock waits change a mean response time less than runs differ. How many samples are needed follows from the share: 5 of 10 are more than 10 %, and so are 9 of 40.",
     cause: "Transactions change the same rows, or hold locks for long: work of the service inside a transaction, DDL, SELECT FOR UPDATE without SKIP LOCKED.",
     remedy: "Shorten transactions, take locks late and in one order, use SKIP LOCKED for queues.",
@@ -93,7 +94,7 @@ fn check(evidence: &Evidence<'_>) -> Checked {
             Signal::at_most(
                 "share of the CPUs that is busy",
                 Unit::Share,
-                evidence.host_busy(),
+                bound::cpus_busy(evidence),
                 BUSY,
                 "the machine",
             ),

@@ -75,7 +75,8 @@ fn referring(
                 && key.columns.iter().zip(&index.columns).all(|(one, other)| *one == other.column.name)
         };
         let of_table = query::table(server, key.table);
-        key.target == changed.name && of_table.is_some_and(|table| !table.indexes.iter().any(begins))
+        [changed.name, changed.whole].contains(&key.target)
+            && of_table.is_some_and(|table| !table.indexes.iter().any(begins))
     };
     keys.iter().filter(without_index).find_map(|key| {
         let table = query::table(server, key.table)?;
@@ -89,7 +90,7 @@ fn referring(
             key.columns.first()?
         );
         let columns = key.columns.iter().map(|column| (*column).to_owned()).collect();
-        let remedy = Remedy::Index { table: table.name.to_owned(), columns };
+        let remedy = Remedy::Index { table: table.whole.to_owned(), columns };
         draft(evidence, server, query, &table, None, statement, remedy)
     })
 }
@@ -104,13 +105,13 @@ fn remedy(query: &Query<'_>, table: &Table<'_>, named: &str) -> Option<(Remedy, 
             let begins = index.columns.first().is_some_and(|first| first.column.name == *column);
             begins && matches!(index.method.as_str(), "gin" | "gist")
         };
-        let remedy = Remedy::Trigrams { table: table.name.to_owned(), column: column.clone() };
+        let remedy = Remedy::Trigrams { table: table.whole.to_owned(), column: column.clone() };
         (!table.indexes.iter().any(has)).then(|| (remedy, column.clone()))
     };
     let of_values = || {
         let columns = columns(query, table, named)?;
         let first = columns.first()?.clone();
-        Some((Remedy::Index { table: table.name.to_owned(), columns }, first))
+        Some((Remedy::Index { table: table.whole.to_owned(), columns }, first))
     };
     of_values().or_else(of_pattern)
 }
@@ -165,6 +166,29 @@ mod tests {
         let columns = vec!["shop".to_owned(), "name".to_owned()];
         assert_eq!(finding.remedy, Remedy::Index { table: "public.products".into(), columns });
         assert!(finding.gain.unwrap().share() > 0.5);
+    }
+
+    #[test]
+    fn a_condition_with_an_or_beside_the_compared_column_does_not_hide_it() {
+        let text = "UPDATE products SET seen = $2 WHERE shop = $1 AND (seen IS NULL OR seen < $2)";
+        let finding = scanning(text).found("missing_index").unwrap();
+        let columns = vec!["shop".to_owned()];
+        assert_eq!(finding.remedy, Remedy::Index { table: "public.products".into(), columns });
+        let either = "UPDATE products SET seen = $2 WHERE shop = $1 OR name = $3";
+        assert_eq!(scanning(either).found("missing_index"), None);
+    }
+
+    #[test]
+    fn a_partitioned_table_is_found_by_the_partition_that_is_read_and_gets_the_index_itself() {
+        let mut scene = scanning("SELECT id, name FROM goods WHERE shop = $1 ORDER BY name LIMIT 20");
+        assert_eq!(scene.found("missing_index"), None, "nothing is known about the table");
+        scene.text(0, "table.partition_of", "public.products", "public.goods");
+        scene.table(0, "public.products_old", 900_000.0, [0.0, 0.0], [0.0, 0.0]);
+        scene.text(0, "table.partition_of", "public.products_old", "public.goods");
+        let finding = scene.found("missing_index").unwrap();
+        let columns = vec!["shop".to_owned(), "name".to_owned()];
+        assert_eq!(finding.remedy, Remedy::Index { table: "public.goods".into(), columns });
+        assert!(finding.statement.contains("scans public.products (50,000 rows)"), "{}", finding.statement);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use knee_core::observation::SourceKind;
 
+use crate::bound;
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
 use crate::figure::{number, percent};
@@ -15,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     code: "pool_exhausted",
     finds: "requests that wait for a connection of the service's pool",
     needs: "a PostgreSQL server, with 8 samples of its backends by application",
-    limits: "all connections of an application are busy in 90 % of the samples, and their number does not change; the load has 1.5 times as many requests in flight; the CPUs are busy to 70 % at most",
+    limits: "all connections of an application are busy in 90 % of the samples, and their number does not change; the load has 1.5 times as many requests in flight; the CPUs, or those that an observed process can use, are busy to 70 % at most",
     source: "Little's law: with all of c connections busy, requests beyond c only wait.",
     cause: "The pool is smaller than the concurrency that the service needs, or a connection is held longer than its statements take.",
     remedy: "Hold a connection only while a statement runs; then enlarge the pool, up to about twice the CPUs of the database.",
@@ -70,7 +71,7 @@ fn exhausted(
     let size = all.iter().copied().fold(0.0, f64::max);
     let is_full = |(backends, busy): &(&f64, &f64)| **backends >= size && **busy >= size;
     let full = all.iter().zip(busy).filter(is_full).count() as f64 / all.len() as f64;
-    let cpus = evidence.host_busy();
+    let cpus = bound::cpus_busy(evidence);
     if size < 1.0 || full < PINNED || cpus.is_some_and(|busy| busy > BUSY) {
         return None;
     }

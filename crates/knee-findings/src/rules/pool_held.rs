@@ -7,6 +7,7 @@
 use knee_core::outcome::Outcome;
 
 use super::pool_exhausted::of_each_pool;
+use crate::bound;
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
 use crate::figure::{number, seconds};
@@ -17,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     code: "pool_held",
     finds: "connections of the service's pool that are held while the database has nothing to do",
     needs: "a PostgreSQL server, with 8 samples of its backends by application",
-    limits: "an application has 3 connections at least, always the same number, of which half are busy at most; requests per second times their shortest service times is that number, within 15 %; 1.5 times as many requests are in flight; 90 % of the service times are 0.7 times their mean at least, so that nearly all requests wait; the CPUs are busy to 70 % at most",
+    limits: "an application has 3 connections at least, always the same number, of which half are busy at most; requests per second times their shortest service times is that number, within 15 %; 1.5 times as many requests are in flight; 90 % of the service times are 0.7 times their mean at least, so that nearly all requests wait; the CPUs, or those that an observed process can use, are busy to 70 % at most",
     source: "Little's law: c connections that each request holds for its whole service time t allow c / t requests per second. The shortest service time is one without queueing. Times that merely vary begin far below their mean; behind a queue that never empties, all have the wait in them.",
     cause: "A handler takes a connection, or begins a transaction by an annotation or a middleware, and then calls another service or waits for something else.",
     remedy: "Take the connection for the statements only: read first, give it back, call the other service, then write.",
@@ -46,7 +47,7 @@ fn held(
     let size = all.iter().copied().fold(0.0, f64::max);
     let is_constant = all.iter().all(|backends| *backends >= size);
     let busy = busy.iter().sum::<f64>() / busy.len() as f64;
-    let cpus = evidence.host_busy();
+    let cpus = bound::cpus_busy(evidence);
     let is_full = cpus.is_some_and(|busy| busy > BUSY);
     if size < CONNECTIONS || !is_constant || busy > BUSY_CONNECTIONS * size || is_full {
         return None;

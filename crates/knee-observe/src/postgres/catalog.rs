@@ -74,6 +74,15 @@ pub(super) const QUESTIONS: &[Question] = &[
         is_sql: false,
     },
     Question {
+        what: "partitions",
+        name: "table.partition_of",
+        sql: "SELECT /* knee-observe */ n.nspname || '.' || c.relname, m.nspname || '.' || p.relname FROM pg_class c \
+              JOIN pg_class p ON p.oid = pg_partition_root(c.oid) JOIN pg_namespace n ON n.oid = c.relnamespace \
+              JOIN pg_namespace m ON m.oid = p.relnamespace \
+              WHERE c.relispartition AND c.relkind = 'r' ORDER BY c.relpages DESC LIMIT 400",
+        is_sql: false,
+    },
+    Question {
         what: "foreign keys",
         name: "table.foreign_keys",
         sql: "SELECT /* knee-observe */ n.nspname || '.' || c.relname, \

@@ -74,6 +74,8 @@ fn a_database_is_read_with_its_statements_waits_and_tables_and_without_the_obser
     let service = Sql::connect(&format!("{url}?application_name=shop"));
     service.ask("CREATE TABLE items (id int PRIMARY KEY, name text); CREATE INDEX by_name ON items (name)");
     service.ask("CREATE TABLE parts (item int REFERENCES items(id), name text)");
+    service.ask("CREATE TABLE days (at date) PARTITION BY RANGE (at)");
+    service.ask("CREATE TABLE days_rest PARTITION OF days DEFAULT");
     service.ask("INSERT INTO items SELECT n, 'item ' || n FROM generate_series(1, 5000) n; ANALYZE items");
     let mut beside = Beside::start(&[&url]);
     for number in 0..50 {
@@ -109,6 +111,8 @@ fn a_database_is_read_with_its_statements_waits_and_tables_and_without_the_obser
             .starts_with("id\tinteger\t-1\t0\nname\ttext\t")
     );
     assert_eq!(seen.text(0, "table.foreign_keys", "public.parts"), Some("item\tpublic.items\tid"));
+    assert_eq!(seen.text(0, "table.partition_of", "public.days_rest"), Some("public.days"));
+    assert_eq!(seen.text(0, "table.partition_of", "public.items"), None);
     assert_eq!(seen.text(0, "setting", "shared_buffers"), Some("16MB"));
     let all = words(&seen);
     assert!(!all.contains("knee-observe"), "own statements and sessions do not count: {all}");

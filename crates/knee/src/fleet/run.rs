@@ -4,7 +4,7 @@
 //! judges nothing.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufReader, BufWriter, Seek};
+use std::io::{self, BufReader, BufWriter, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
@@ -14,6 +14,7 @@ use knee_core::event::Event;
 use knee_core::record::Run;
 use knee_core::record::merge::{Merged, Watched, merge, merge_watched};
 use knee_core::unit::Nanos;
+use knee_driver::private_file;
 use knee_engine::control::{Control, Request};
 use knee_fleet::controller::{self, Engaged, Failure, Notice};
 use knee_fleet::growing::Copies;
@@ -284,7 +285,8 @@ fn no_run(error: RunError, showing: Showing<'_>, folder: &Path) -> NoRun {
     NoRun { failed: problem_of(error), load }
 }
 
-/// Where the copies of the agents' records go: a new folder. `under_way`: there can be one of another controller.
+/// Where the copies of the agents' records go: a new folder. `under_way`: there can be one of another controller, even one
+/// that takes the run over at the same time.
 ///
 /// # Errors
 ///
@@ -292,14 +294,23 @@ fn no_run(error: RunError, showing: Showing<'_>, folder: &Path) -> NoRun {
 pub fn copies_folder(run: &RunId, under_way: bool) -> Result<PathBuf, Failed> {
     let home = store::home(|name| std::env::var_os(name));
     let home = home.unwrap_or_else(std::env::temp_dir);
-    let own = home.join("fleet").join(run.as_str());
+    let all = home.join("fleet");
+    let own = all.join(run.as_str());
+    if !under_way {
+        private_file::create_folder(&own).map_err(|error| unable(&error))?;
+        return Ok(own);
+    }
+    private_file::create_folder(&all).map_err(|error| unable(&error))?;
     // Beside those of the controller that is gone: nothing is overwritten.
-    let others = (2..).map(|number| home.join("fleet").join(format!("{run}-{number}")));
-    let mut folders = std::iter::once(own).chain(others);
-    let free = |folder: &PathBuf| !under_way || !folder.exists();
-    let folder = folders.find(free).ok_or_else(|| unable(&"there is no folder for the copies"))?;
-    knee_driver::private_file::create_folder(&folder).map_err(|error| unable(&error))?;
-    Ok(folder)
+    let others = (2..).map(|number| all.join(format!("{run}-{number}")));
+    for folder in std::iter::once(own).chain(others) {
+        match private_file::create_new_folder(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(unable(&error)),
+        }
+    }
+    Err(unable(&"there is no folder for the copies"))
 }
 
 fn unable(error: &dyn std::fmt::Display) -> Failed {
@@ -450,7 +461,7 @@ impl Showing<'_> {
                 file.sync_all().map_err(|error| error.to_string())?;
                 run
             } else {
-                let merged = merge_watched(sources, std::io::sink(), &mut watch);
+                let merged = merge_watched(sources, io::sink(), &mut watch);
                 merged.map_err(|error| error.to_string())?.run
             };
             drop(events.try_send(Event::Ended));
@@ -528,7 +539,7 @@ impl Showing<'_> {
                 file.sync_all().map_err(|error| words(&error))?;
                 Ok(merged.run)
             }
-            None => merge(sources, std::io::sink()).map(|merged| merged.run).map_err(|error| words(&error)),
+            None => merge(sources, io::sink()).map(|merged| merged.run).map_err(|error| words(&error)),
         }
     }
 }

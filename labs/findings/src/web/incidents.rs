@@ -10,9 +10,8 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use serde::Deserialize;
 
-use super::{Done, JsonResult, Shared, Text, Work, bytes, created};
+use super::{After, Done, JsonResult, Shared, Text, Work, bytes, created};
 use crate::refusal::Refusal;
 use crate::shop::Shop;
 use crate::{levels, office, parcels, partner};
@@ -83,11 +82,6 @@ async fn add_entry(State(shop): Shared, Path(account): Path<i64>) -> Done {
 async fn close(State(shop): Shared, Path(account): Path<i64>, Query(work): Query<Work>) -> Done {
     let work = Duration::from_millis(work.ms_or(CLOSING_MS));
     created(office::close(&shop, account, work).await)
-}
-
-#[derive(Deserialize)]
-struct After {
-    after: i64,
 }
 
 async fn reports(State(shop): Shared, Query(asked): Query<After>) -> JsonResult {

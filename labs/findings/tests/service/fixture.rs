@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 use tempfile::TempDir;
-use testbed::{Listening, Running};
+use testbed::{Cluster, Listening, Running};
 
 use crate::stores::Stores;
 
@@ -50,6 +50,15 @@ impl<'a> Service<'a> {
 
     /// A service with a defect.
     pub async fn with(stores: &'a Stores, defect: &str) -> Self {
+        Self::start(stores, defect, None).await
+    }
+
+    /// A service with a defect that knows a replica of PostgreSQL, too. The replica has its database.
+    pub async fn with_replica(stores: &'a Stores, defect: &str, replica: &Cluster) -> Self {
+        Self::start(stores, defect, Some(replica)).await
+    }
+
+    async fn start(stores: &'a Stores, defect: &str, replica: Option<&Cluster>) -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let database = format!("shop{}", COUNT.fetch_add(1, Ordering::Relaxed));
         stores.copy_seeded(&database).await;
@@ -64,6 +73,11 @@ impl<'a> Service<'a> {
             "--views",
         ]);
         program.arg(folder.path().join("views.sqlite3"));
+        if let Some(replica) = replica {
+            // Waits until the database can be opened there.
+            replica.connect_to(&database).await;
+            program.args(["--replica", &replica.url_of(&database)]);
+        }
         program.stderr(File::create(folder.path().join("log")).unwrap());
         // Reading its output blocks.
         let started = tokio::task::spawn_blocking(move || testbed::listen(&mut program)).await;

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a helper of a test fails the test")]
 
+mod bank;
 mod baskets;
 mod fixture;
 mod gate;
@@ -23,4 +24,5 @@ mod partner;
 mod sales;
 mod stores;
 mod tills;
+mod todos;
 mod visitors;

@@ -34,7 +34,10 @@ impl Rated for Evidence {
     }
 
     fn message(&self) -> String {
-        format!("none of {} requests was answered", count(self.planned))
+        match self.planned {
+            1 => "the only request was not answered".to_owned(),
+            planned => format!("none of {} requests was answered", count(planned)),
+        }
     }
 }
 
@@ -66,5 +69,6 @@ mod tests {
         };
         assert_eq!(told([0, 0, 0, 0, 25, 0]), "");
         assert_eq!(told([0, 0, 3, 0, 25, 0]), "none of 3 requests was answered");
+        assert_eq!(told([0, 0, 1, 0, 25, 0]), "the only request was not answered");
     }
 }
