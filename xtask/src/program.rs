@@ -9,6 +9,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::MetadataCommand;
+use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -190,6 +191,16 @@ impl Beside {
     /// Whether it goes on.
     pub fn is_running(&mut self) -> Result<bool> {
         Ok(self.0.child().try_wait()?.is_none())
+    }
+
+    /// Stops it until [`Beside::go_on`].
+    pub fn pause(&self) -> Result<()> {
+        self.0.signal(Signal::SIGSTOP)
+    }
+
+    /// Lets it go on.
+    pub fn go_on(&self) -> Result<()> {
+        self.0.signal(Signal::SIGCONT)
     }
 
     /// Waits for its end.

@@ -35,10 +35,11 @@ const SLOW: u64 = 5;
 /// The oldest version that is read.
 const VERSION_MIN: u32 = 13;
 
-/// Asked first: version, and whether the session is what it was asked to be.
+/// Asked first: version, whether the session is what it was asked to be, and which database it is.
 const GREETING: &str = "SELECT /* knee-observe */ current_setting('server_version_num'), \
                         current_setting('server_version'), current_setting('default_transaction_read_only'), \
-                        pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')";
+                        pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'), \
+                        (SELECT oid FROM pg_database WHERE datname = current_database())";
 
 /// A PostgreSQL server.
 pub(crate) struct Postgres {
@@ -116,11 +117,21 @@ impl Postgres {
     }
 
     fn read_fast(&mut self, connected: &mut Connected, figures: &mut Figures) -> Result<(), Unreadable> {
-        for group in &mut connected.fast {
-            let answer = group.read(&connected.session, figures);
-            self.settle(group.what(), answer)?;
-        }
+        self.read_views(&mut connected.fast, &connected.session, figures)?;
         self.activity.take(figures);
+        Ok(())
+    }
+
+    fn read_views(
+        &mut self,
+        groups: &mut [Group],
+        session: &Session,
+        figures: &mut Figures,
+    ) -> Result<(), Unreadable> {
+        let missing = group::read(groups, session, figures).map_err(over)?;
+        for (what, reason) in missing {
+            self.miss(what, &reason);
+        }
         Ok(())
     }
 
@@ -131,10 +142,7 @@ impl Postgres {
         figures: &mut Figures,
     ) -> Result<(), Unreadable> {
         let began = self.clock.now();
-        for group in &mut connected.slow {
-            let answer = group.read(&connected.session, figures);
-            self.settle(group.what(), answer)?;
-        }
+        self.read_views(&mut connected.slow, &connected.session, figures)?;
         let answer = self.statements.read(&connected.session, now, figures);
         self.settle("statements", answer)?;
         let missing = self.activity.most_active(|id| !self.statements.has_text(id));
@@ -200,7 +208,7 @@ impl Sampler for Postgres {
         if text(3) != "t" {
             self.miss("statements and activity of other users", "the role is no member of pg_read_all_stats");
         }
-        let answer = self.activity.prepare(&session, version);
+        let answer = self.activity.prepare(&session, version, &text(4));
         self.settle("activity", answer)?;
         let answer = self.statements.prepare(&session, version);
         self.settle("statements", answer)?;

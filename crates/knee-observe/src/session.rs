@@ -1,4 +1,4 @@
-//! A session with a server that speaks the protocol of PostgreSQL: bounded, read-only, asked one statement at a time.
+//! A session with a server that speaks the protocol of PostgreSQL: bounded and read-only.
 //!
 //! Has its own runtime, so that it works in a plain thread. Knows no statement. Session parameters are sent when the
 //! session begins: with `SET`, a pooler could pass them on to the sessions of an application.
@@ -6,9 +6,11 @@
 use std::cell::Cell;
 use std::time::Duration;
 
+use futures_util::stream::{FuturesOrdered, StreamExt as _};
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, Row, SimpleQueryMessage, SimpleQueryRow, Statement};
 
 use crate::sampler::Unreadable;
@@ -72,9 +74,39 @@ impl Session {
         self.ask(self.client.prepare(sql))
     }
 
-    /// The rows of a prepared statement without parameters.
-    pub(crate) fn rows(&self, statement: &Statement) -> Result<Vec<Row>, Refusal> {
-        self.ask(self.client.query(statement, &[]))
+    /// The rows of a prepared statement.
+    pub(crate) fn rows(
+        &self,
+        statement: &Statement,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, Refusal> {
+        self.ask(self.client.query(statement, parameters))
+    }
+
+    /// The rows of several prepared statements, in their order; the last one is of the statement at which the session
+    /// ended, if it did. They are sent together: a server that sleeps until it is asked wakes up once for all of them,
+    /// and waking up costs it more than a short statement.
+    pub(crate) fn rows_of_all(&self, statements: &[Statement]) -> Vec<Result<Vec<Row>, Refusal>> {
+        let mut asked: FuturesOrdered<_> =
+            statements.iter().map(|statement| self.client.query(statement, &[])).collect();
+        let mut answers = Vec::new();
+        self.runtime.block_on(async {
+            while answers.len() < statements.len() {
+                // The server answers one after another, so that each has the time of one.
+                let rows = match timeout(ANSWER_WITHIN, asked.next()).await {
+                    Ok(Some(answer)) => answer.map_err(|error| refusal(&error)),
+                    Ok(None) => break,
+                    Err(_) => Err(late()),
+                };
+                self.asked.set(self.asked.get() + 1.0);
+                let is_over = matches!(rows, Err(Refusal::Over(_)));
+                answers.push(rows);
+                if is_over {
+                    break;
+                }
+            }
+        });
+        answers
     }
 
     /// The rows of a statement, as text.
@@ -96,10 +128,12 @@ impl Session {
         self.asked.set(self.asked.get() + 1.0);
         // A late answer would be taken for that of the next statement only if the session went on; it does not.
         let answered = self.runtime.block_on(async { timeout(ANSWER_WITHIN, answer).await });
-        answered
-            .map_err(|_| Refusal::Over("it did not answer within 1.5 s".to_owned()))?
-            .map_err(|error| refusal(&error))
+        answered.map_err(|_| late())?.map_err(|error| refusal(&error))
     }
+}
+
+fn late() -> Refusal {
+    Refusal::Over("it did not answer within 1.5 s".to_owned())
 }
 
 fn refusal(error: &tokio_postgres::Error) -> Refusal {

@@ -270,8 +270,10 @@ impl Estimand {
         let Some((square, per_request)) = self.share_variance() else {
             return Some(deviations * self.deviation());
         };
-        // A change of a share by d adds d / n to the variance of a block: d^2 = g^2 (square + d per_request).
-        let half = deviations * deviations * per_request / 2.0;
+        // A change of a share by d adds d / n to the variance of a block: d^2 = g^2 (square + d per_request). This is the
+        // true variance, and `deviations` are of a measured one.
+        let as_measured = power::mean_deviation(self.blocks.len()).powi(2);
+        let half = deviations * deviations * per_request * as_measured / 2.0;
         let mde = half + half.hypot(deviations * square.sqrt());
         Some(mde).filter(|mde| *mde <= 1.0)
     }
@@ -290,15 +292,17 @@ impl Estimand {
         Some(needed).filter(|needed| *needed > self.blocks.len())
     }
 
-    /// For a change of a share: the variance of a block's difference, at least that of independent requests, and by how
-    /// much each point of change adds to it.
+    /// For a change of a share: the variance of a block's difference as it was measured, and by how much each point of
+    /// change adds to it. Blocks that differ less than chance explains differ by chance so little: the variance is at
+    /// least what independent requests show in 19 of 20 cases.
     fn share_variance(&self) -> Option<(f64, f64)> {
         let Some(Counts::Change { from, to }) = self.counts else { return None };
         let blocks = self.blocks.len() as f64;
         let of = |counted: Counted| blocks / (counted.of.max(1)) as f64;
         let both = from.plus(to).share();
         let independent = both * (1.0 - both) * (of(from) + of(to));
-        Some((self.deviation().powi(2).max(independent), of(to)))
+        let least = independent * share::least_by_chance(self.blocks.len());
+        Some((self.deviation().powi(2).max(least), of(to)))
     }
 }
 

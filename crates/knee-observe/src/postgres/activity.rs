@@ -3,6 +3,7 @@
 //! A counter divided by the number of looks is a mean number of backends. The observer's own sessions do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::SystemTime;
 
 use tokio_postgres::{Row, Statement};
 
@@ -16,7 +17,8 @@ const LABELS_MAX: usize = 200;
 /// Backends that are younger than this, in seconds, are young.
 const YOUNG: f64 = 10.0;
 
-/// Most backends per look whose blockers are asked for: the question locks the table of locks.
+/// If more backends waited for locks at the last look, only the blockers of this many are asked for: to find them locks
+/// the table of locks.
 const ASKED_MAX: usize = 4;
 
 /// A client backend at one moment.
@@ -27,7 +29,7 @@ struct Backend {
     state: String,
     /// `TYPE:EVENT`.
     wait: Option<String>,
-    statement: Option<String>,
+    statement: Option<i64>,
     /// Seconds since it was started.
     age: f64,
     transaction_age: Option<f64>,
@@ -35,10 +37,19 @@ struct Backend {
     blockers: Vec<i32>,
 }
 
+/// The question, as it is asked while few backends wait for locks, and while many do.
+#[derive(Debug)]
+struct Questions {
+    few: Statement,
+    many: Statement,
+}
+
 /// Counts of all looks, and the levels of the last one.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
-    statement: Option<Statement>,
+    questions: Option<Questions>,
+    /// Whether many backends waited for locks at the last look, or there was no answer to it.
+    is_crowded: bool,
     samples: f64,
     /// Counter and label.
     counts: BTreeMap<(&'static str, String), f64>,
@@ -50,26 +61,39 @@ pub(super) struct Activity {
 }
 
 impl Activity {
-    /// Prepares the question for a session.
-    pub(super) fn prepare(&mut self, session: &Session, version: u32) -> Answer<()> {
-        self.statement = None;
-        let sql = question(version);
-        self.statement = Some(session.prepare(&sql)?);
-        Ok(())
+    /// Prepares the questions for a session with a database.
+    pub(super) fn prepare(&mut self, session: &Session, version: u32, database: &str) -> Answer<()> {
+        self.questions = None;
+        let Ok(database) = database.parse() else {
+            return Err(Refusal::Never("the database has no number".to_owned()));
+        };
+        let few = session.prepare(&question(version, database, ALL_BLOCKERS))?;
+        let many = session.prepare(&question(version, database, &some_blockers()))?;
+        self.questions = Some(Questions { few, many });
+        // Asked once, so that the statement is known as one of the observer's own from the first reading on.
+        self.is_crowded = true;
+        self.look(session)
     }
 
     /// Looks once.
     pub(super) fn look(&mut self, session: &Session) -> Answer<()> {
-        let Some(statement) = &self.statement else { return Ok(()) };
-        match session.rows(statement) {
+        let Some(questions) = &self.questions else { return Ok(()) };
+        let question = if self.is_crowded { &questions.many } else { &questions.few };
+        match session.rows(question, &[]) {
             Ok(rows) => {
-                let backends = rows.iter().map(backend).collect();
+                let backends: Vec<Backend> = rows.iter().map(backend).collect();
+                self.is_crowded = backends.iter().filter(|one| one.waits_for_lock()).count() > ASKED_MAX;
                 self.count(backends);
+                Ok(())
+            }
+            // It took too long: the next question is the one that asks for less.
+            Err(Refusal::Now(_)) => {
+                self.is_crowded = true;
                 Ok(())
             }
             Err(refusal) => {
                 if matches!(refusal, Refusal::Never(_)) {
-                    self.statement = None;
+                    self.questions = None;
                 }
                 Err(refusal)
             }
@@ -78,7 +102,7 @@ impl Activity {
 
     /// Adds the figures until now.
     pub(super) fn take(&self, figures: &mut Figures) {
-        if self.statement.is_none() {
+        if self.questions.is_none() {
             return;
         }
         figures.counter("activity.samples", Count, self.samples);
@@ -119,7 +143,7 @@ impl Activity {
             self.count_work(backend);
             let blocker = backends.iter().find(|other| backend.blockers.contains(&other.pid));
             if let Some(blocker) = blocker {
-                let id = |backend: &Backend| backend.statement.clone().unwrap_or_else(|| "0".to_owned());
+                let id = |backend: &Backend| backend.statement.unwrap_or_default();
                 self.add("activity.blocked", &format!("{} by {}", id(backend), id(blocker)));
                 self.add("activity.blocked_by_state", state_name(&blocker.state));
             }
@@ -128,16 +152,15 @@ impl Activity {
     }
 
     fn count_work(&mut self, backend: &Backend) {
-        let statement = backend.statement.as_deref();
         if backend.state == "active" {
             let wait = backend.wait.as_deref().unwrap_or("CPU");
             self.add("activity.wait", wait);
-            if let Some(id) = statement {
-                self.add("activity.statement", id);
+            if let Some(id) = backend.statement {
+                self.add("activity.statement", &id.to_string());
                 self.add("activity.statement.wait", &format!("{id} {wait}"));
             }
-        } else if let Some(id) = statement.filter(|_| backend.is_busy()) {
-            self.add("activity.idle_after", id);
+        } else if let Some(id) = backend.statement.filter(|_| backend.is_busy()) {
+            self.add("activity.idle_after", &id.to_string());
         }
     }
 
@@ -160,40 +183,55 @@ impl Backend {
     fn is_busy(&self) -> bool {
         self.state == "active" || self.state.starts_with("idle in transaction")
     }
+
+    fn waits_for_lock(&self) -> bool {
+        self.wait.as_deref().is_some_and(|wait| wait.starts_with("Lock:"))
+    }
+}
+
+/// The blockers of every backend that waits for a lock.
+const ALL_BLOCKERS: &str = "wait_event_type = 'Lock'";
+
+/// Those of the first few: to number the backends costs more than the rest of the question.
+fn some_blockers() -> String {
+    let number = "row_number() OVER (PARTITION BY wait_event_type = 'Lock' ORDER BY pid)";
+    format!("{ALL_BLOCKERS} AND {number} <= {ASKED_MAX}")
 }
 
 /// Asks the function behind `pg_stat_activity`: the view joins databases and roles, which costs more than the function.
-fn question(version: u32) -> String {
-    let query_id = if version >= 14 { "query_id::text" } else { "NULL::text" };
+/// Calculates nothing there that can be calculated here: the question is asked ten times per second.
+fn question(version: u32, database: u32, blockers: &str) -> String {
+    let query_id = if version >= 14 { "query_id" } else { "NULL::int8" };
     format!(
-        "SELECT /* knee-observe */ pid, application_name::text, state::text, \
-         wait_event_type || ':' || wait_event, {query_id}, \
-         extract(epoch FROM clock_timestamp() - backend_start)::float8, \
-         extract(epoch FROM clock_timestamp() - xact_start)::float8, age(backend_xmin)::float8, \
-         CASE WHEN wait_event_type = 'Lock' \
-         AND row_number() OVER (PARTITION BY wait_event_type = 'Lock' ORDER BY pid) <= {ASKED_MAX} \
-         THEN pg_blocking_pids(pid) END \
-         FROM pg_stat_get_activity(NULL) WHERE backend_type = 'client backend' \
-         AND datid = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+        "SELECT /* knee-observe */ pid, application_name, state, wait_event_type, wait_event, {query_id}, \
+         clock_timestamp(), backend_start, xact_start, age(backend_xmin), \
+         CASE WHEN {blockers} THEN pg_blocking_pids(pid) END \
+         FROM pg_stat_get_activity(NULL) WHERE datid = {database} AND backend_type = 'client backend' \
          AND application_name <> 'knee-observe'"
     )
 }
 
 fn backend(row: &Row) -> Backend {
     let text = |place: usize| row.try_get::<_, Option<String>>(place).unwrap_or_default();
-    let number = |place: usize| row.try_get::<_, Option<f64>>(place).unwrap_or_default();
-    let application = text(1).filter(|name| !name.is_empty()).unwrap_or_else(|| "(none)".to_owned());
+    let time = |place: usize| row.try_get::<_, Option<SystemTime>>(place).unwrap_or_default();
+    let (now, application) = (time(6), text(1).filter(|name| !name.is_empty()));
+    let age = |place: usize| Some(seconds(time(place)?, now?));
     Backend {
         pid: row.try_get(0).unwrap_or_default(),
-        application: label(&application),
+        application: label(&application.unwrap_or_else(|| "(none)".to_owned())),
         state: text(2).unwrap_or_default(),
-        wait: text(3).map(|wait| label(&wait)),
-        statement: text(4).filter(|id| id != "0"),
-        age: number(5).unwrap_or(f64::MAX),
-        transaction_age: number(6),
-        xmin_age: number(7),
-        blockers: row.try_get::<_, Option<Vec<i32>>>(8).unwrap_or_default().unwrap_or_default(),
+        wait: text(3).zip(text(4)).map(|(kind, event)| label(&format!("{kind}:{event}"))),
+        statement: row.try_get::<_, Option<i64>>(5).unwrap_or_default().filter(|id| *id != 0),
+        age: age(7).unwrap_or(f64::MAX),
+        transaction_age: age(8),
+        xmin_age: row.try_get::<_, Option<i32>>(9).unwrap_or_default().map(f64::from),
+        blockers: row.try_get::<_, Option<Vec<i32>>>(10).unwrap_or_default().unwrap_or_default(),
     }
+}
+
+/// Seconds between two times of the server; less than nothing where its clock was set.
+fn seconds(from: SystemTime, to: SystemTime) -> f64 {
+    to.duration_since(from).map_or_else(|error| -error.duration().as_secs_f64(), |span| span.as_secs_f64())
 }
 
 fn state_name(state: &str) -> &'static str {
@@ -216,7 +254,7 @@ mod tests {
             application: "app".to_owned(),
             state: state.to_owned(),
             wait: wait.map(str::to_owned),
-            statement: Some(format!("{}", 100 + pid)),
+            statement: Some(100 + i64::from(pid)),
             age: f64::from(pid) * 5.0,
             transaction_age: Some(f64::from(pid)),
             blockers: blockers.to_vec(),
@@ -261,6 +299,7 @@ mod tests {
 
     #[test]
     fn a_version_without_ids_of_statements_is_asked_without() {
+        let question = |version| question(version, 5, ALL_BLOCKERS);
         assert!(!question(13).contains("query_id") && question(14).contains("query_id"));
     }
 }

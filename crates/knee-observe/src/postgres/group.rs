@@ -3,7 +3,7 @@
 //! Knows no view; [`super::views`] lists them. A group that the server refuses for good is not asked again.
 
 use knee_core::observation::{FigureUnit, SeriesKind};
-use tokio_postgres::Statement;
+use tokio_postgres::{Row, Statement};
 
 use crate::figures::Figures;
 use crate::session::{Answer, Refusal, Session};
@@ -79,34 +79,25 @@ impl Group {
         has.then_some(Self { view, columns, statement: None, refused: false })
     }
 
-    /// What is missing without it.
-    pub(super) const fn what(&self) -> &'static str {
-        self.view.what
-    }
-
-    /// Its statement.
+    /// What it asks.
     pub(super) fn sql(&self) -> String {
         let columns = self.columns.iter().map(|column| format!(", ({})::float8", column.sql));
         let columns: String = columns.collect();
         format!("SELECT /* knee-observe */ ({})::text{columns} {}", self.view.label, self.view.from)
     }
 
-    /// Adds its figures.
-    pub(super) fn read(&mut self, session: &Session, figures: &mut Figures) -> Answer<()> {
-        if self.refused {
-            return Ok(());
+    /// Its statement, prepared when it is needed first.
+    fn prepare(&mut self, session: &Session) -> Answer<Statement> {
+        if let Some(statement) = &self.statement {
+            return Ok(statement.clone());
         }
-        let read = self.try_read(session, figures);
-        self.refused = matches!(read, Err(Refusal::Never(_)));
-        read
+        let statement = session.prepare(&self.sql())?;
+        Ok(self.statement.insert(statement).clone())
     }
 
-    fn try_read(&mut self, session: &Session, figures: &mut Figures) -> Answer<()> {
-        let statement = match &self.statement {
-            Some(statement) => statement.clone(),
-            None => self.statement.insert(session.prepare(&self.sql())?).clone(),
-        };
-        for row in session.rows(&statement)? {
+    /// Adds its figures.
+    fn put(&self, rows: &[Row], figures: &mut Figures) {
+        for row in rows {
             let of: Option<String> = row.try_get(0).unwrap_or_default();
             let of = label(&of.unwrap_or_default());
             for (place, column) in self.columns.iter().enumerate() {
@@ -114,6 +105,42 @@ impl Group {
                 figures.put(column.name, &of, column.unit, column.kind, value);
             }
         }
-        Ok(())
     }
+
+    /// Notes a refusal: what is missing from now on and why, if it is for good; an error if the session is over.
+    fn note(&mut self, refusal: Refusal) -> Answer<Option<Missing>> {
+        match refusal {
+            Refusal::Never(reason) => {
+                self.refused = true;
+                Ok(Some((self.view.what, reason)))
+            }
+            Refusal::Now(_) => Ok(None),
+            over @ Refusal::Over(_) => Err(over),
+        }
+    }
+}
+
+/// What a server refuses for good, and why.
+pub(super) type Missing = (&'static str, String);
+
+/// Adds the figures of all views, which are asked for together.
+pub(super) fn read(groups: &mut [Group], session: &Session, figures: &mut Figures) -> Answer<Vec<Missing>> {
+    let mut missing = Vec::new();
+    let (mut asked, mut statements) = (Vec::new(), Vec::new());
+    for group in groups.iter_mut().filter(|group| !group.refused) {
+        match group.prepare(session) {
+            Ok(statement) => {
+                asked.push(group);
+                statements.push(statement);
+            }
+            Err(refusal) => missing.extend(group.note(refusal)?),
+        }
+    }
+    for (group, rows) in asked.into_iter().zip(session.rows_of_all(&statements)) {
+        match rows {
+            Ok(rows) => group.put(&rows, figures),
+            Err(refusal) => missing.extend(group.note(refusal)?),
+        }
+    }
+    Ok(missing)
 }

@@ -90,7 +90,8 @@ const DATABASE: View = View {
 const CONNECTIONS: View = View {
     what: "connections of the server",
     label: "''",
-    from: "FROM pg_stat_activity WHERE application_name <> 'knee-observe'",
+    // The function behind `pg_stat_activity`, which joins databases and roles.
+    from: "FROM pg_stat_get_activity(NULL) WHERE application_name IS DISTINCT FROM 'knee-observe'",
     columns: &[
         level("connections.used", "count(*) FILTER (WHERE backend_type = 'client backend')"),
         level("connections.max", "current_setting('max_connections')"),

@@ -162,6 +162,55 @@ fn a_role_that_must_not_see_much_and_a_database_without_pg_stat_statements_are_r
 
 #[test]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
+fn a_view_that_is_refused_is_named_and_the_views_that_are_asked_for_with_it_are_read() {
+    let world = World::up("[postgres.db]\n");
+    let url = world.store().url;
+    let service = Sql::connect(&url);
+    service.ask("CREATE ROLE reader LOGIN PASSWORD 'hunter2' IN ROLE pg_read_all_stats");
+    service.ask("REVOKE SELECT ON pg_stat_database FROM PUBLIC");
+    let (_, place) = url.split_once('@').unwrap();
+    let mut beside = Beside::start(&[&format!("postgres://reader:hunter2@{place}")]);
+    let seen = beside.until("the refusal", |seen| {
+        seen.sources.first().is_some_and(|source| source.without.len() == 2)
+            && last(seen, "connections.max", "").is_some()
+            && last(seen, "checkpoint.buffers", "").is_some()
+    });
+    assert_eq!(
+        seen.sources[0].without,
+        [
+            "pg_stat_database: permission denied for view pg_stat_database",
+            "pg_stat_statements is not installed in this database"
+        ]
+    );
+    assert!(last(&seen, "database.commits", "knee").is_none());
+}
+
+#[test]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
+fn of_many_that_wait_for_locks_some_have_a_known_blocker_at_each_look() {
+    let world = World::up(CLUSTER);
+    let url = world.store().url;
+    let service = Sql::connect(&url);
+    service.ask("CREATE TABLE items (id int PRIMARY KEY); INSERT INTO items VALUES (1)");
+    let waiting: Vec<Sql> = (0..7).map(|_| Sql::connect(&url)).collect();
+    let mut beside = Beside::start(&[&url]);
+    service.ask("BEGIN; UPDATE items SET id = 1");
+    for client in &waiting {
+        client.begin("UPDATE items SET id = 1");
+    }
+    let of_locks = |seen: &Observations, name: &str| -> f64 {
+        let series = seen.series.iter().filter(|series| series.name == name);
+        let locks = series.filter(|series| name != "activity.wait" || series.label.starts_with("Lock:"));
+        locks.filter_map(|series| Some(series.points.last()?.1)).sum()
+    };
+    let seen = beside.until("many waits", |seen| of_locks(seen, "activity.wait") > 200.0);
+    let (waits, blocked) = (of_locks(&seen, "activity.wait"), of_locks(&seen, "activity.blocked"));
+    // Four of seven, and all seven at the first look.
+    assert!(blocked > 0.4 * waits && blocked < 0.8 * waits, "{blocked} of {waits}");
+}
+
+#[test]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 fn a_server_without_a_free_connection_is_refused_and_read_when_there_is_one() {
     let world = World::up("[postgres.db]\nsettings = { max_connections = 8 }\n");
     let url = world.store().url;

@@ -81,6 +81,30 @@ fn errors_that_were_never_seen_have_a_minimum_detectable_effect() {
     assert_eq!(clean(5).mde(&RULE), None, "five blocks decide nothing");
 }
 
+/// Ten blocks of 10,000 requests of each service, 1 % of which fail, and whose differences scatter by so many times what
+/// chance explains.
+fn failing(scatter: f64) -> Estimand {
+    let counted = Counted { failed: 1_000, of: 100_000 };
+    let by_chance = (2.0 * 0.01 * 0.99 / 10_000.0_f64).sqrt();
+    // Five up and five down: their measured deviation is a little larger than the step.
+    let step = scatter * by_chance * (9.0 / 10.0_f64).sqrt();
+    let contributions = (0..10).map(|block| if block % 2 == 0 { step } else { -step }).collect();
+    let found = Estimand::new(Metric::Errors, Contrast::PerBlock, (0..10).collect(), contributions);
+    found.unwrap().counted(Counts::Change { from: counted, to: counted })
+}
+
+#[test]
+fn the_minimum_detectable_effect_of_errors_is_that_of_their_scatter_and_not_below_what_chance_leaves() {
+    let mde = |scatter: f64| failing(scatter).mde(&RULE).unwrap();
+    // By hand: 1.031 standard deviations, of 0.1407 points each, with half of 1.031^2 / 10,000 for the change itself.
+    assert!((mde(1.0) - 0.001_502).abs() < 0.000_03, "{}", mde(1.0));
+    assert!((3.8..4.0).contains(&(mde(4.0) / mde(1.0))), "{} {}", mde(4.0), mde(1.0));
+    assert!((mde(0.1) - mde(0.3)).abs() < 1e-12, "both scatter less than chance explains");
+    assert!((0.55..0.65).contains(&(mde(0.1) / mde(1.0))), "{} {}", mde(0.1), mde(1.0));
+    let needed = |scatter: f64| failing(scatter).blocks_needed(&Rule { margin: 0.001, ..RULE });
+    assert!(needed(1.0) < needed(4.0) && needed(1.0) > Some(15), "{:?} {:?}", needed(1.0), needed(4.0));
+}
+
 #[test]
 fn the_minimum_detectable_effect_grows_with_the_number_of_tests() {
     let found = blocks(Metric::P50, 0.0, 0.05);

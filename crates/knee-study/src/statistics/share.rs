@@ -4,6 +4,7 @@
 //! spread between blocks shows; see [`crate::estimand`], which takes the wider of the two.
 
 use serde::{Deserialize, Serialize};
+use statrs::distribution::{ChiSquared, ContinuousCDF as _};
 use statrs::function::beta::beta_reg;
 
 use super::paired::ConfidenceInterval;
@@ -48,6 +49,13 @@ impl Counted {
     }
 }
 
+/// The smallest variance between `n_blocks` blocks of independent requests, over the true one, that chance leaves in 19 of
+/// 20 cases (the chi-squared distribution of a measured variance). 1 below two blocks.
+pub fn least_by_chance(n_blocks: usize) -> f64 {
+    let freedom = n_blocks.saturating_sub(1) as f64;
+    ChiSquared::new(freedom).map_or(1.0, |distribution| distribution.inverse_cdf(0.05) / freedom)
+}
+
 /// The interval of the share of `to` minus that of `from`, from their separate intervals (Newcombe, Statistics in
 /// Medicine 17, 1998, method 10, with exact intervals in place of Wilson's, which makes it wider).
 pub fn difference(from: Counted, to: Counted, alpha: f64) -> ConfidenceInterval {
@@ -77,6 +85,14 @@ mod tests {
 
     fn counted(failed: u64, of: u64) -> Counted {
         Counted { failed, of }
+    }
+
+    #[test]
+    fn the_variance_that_chance_leaves_is_that_of_the_printed_tables() {
+        // Chi-squared at 0.05: 3.325 with 9 degrees of freedom, 0.00393 with 1.
+        assert!((least_by_chance(10) - 3.325 / 9.0).abs() < 1e-4);
+        assert!((least_by_chance(2) - 0.003_93).abs() < 1e-4);
+        assert!(least_by_chance(1) >= 1.0 && least_by_chance(0) >= 1.0);
     }
 
     #[test]

@@ -8,10 +8,13 @@ use knee_core::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use super::figure::Figure;
-use crate::statistics::location;
+use crate::statistics::{location, student};
 
 /// The upper end of a bucket over its lower end: a percentile is good to a thousandth either way.
 const RATIO: f64 = 1.002;
+
+/// How sure it must be that a quantile is that of a successful request: as sure as three standard errors make it.
+const EDGE: f64 = 0.998_65;
 
 /// The response times of one trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -174,15 +177,21 @@ impl MergedTimes {
     }
 
     /// Whether chance decides if quantile `q` of the merged `trials` is that of a successful request: its rank is within
-    /// three standard errors from where the unsuccessful ones begin. It is then among the very slowest successes, and no
-    /// more than a lower bound. The error is that between trials, and at least that of a binomial share.
+    /// [`EDGE`] from where the unsuccessful ones begin. It is then among the very slowest successes, and no more than a
+    /// lower bound. The error is that between trials, by Student's t, and at least that of a binomial share.
     pub fn is_at_edge(&self, trials: &[&ResponseTimes], q: f64) -> bool {
         let all = self.requests() as f64;
         let share = |trial: &&ResponseTimes| trial.unsuccessful as f64 / trial.requests().max(1) as f64;
         let shares: Vec<f64> = trials.iter().map(share).collect();
-        let between = location::deviation(&shares) / (trials.len().max(1) as f64).sqrt();
-        let error = between.max((q * (1.0 - q) / all).sqrt());
-        self.unsuccessful > 0 && (q + 3.0 * error) * all > self.ok as f64
+        let binomial = student::normal_quantile(EDGE) * (q * (1.0 - q) / all).sqrt();
+        let error = match trials.len() {
+            0 | 1 => binomial,
+            many => {
+                let between = location::deviation(&shares) / (many as f64).sqrt();
+                binomial.max(student::quantile(EDGE, many - 1) * between)
+            }
+        };
+        self.unsuccessful > 0 && (q + error) * all > self.ok as f64
     }
 
     /// The quantile `q` (above 0, below 1) in nanoseconds, on a line within its bucket. Among unsuccessful requests it is
@@ -278,6 +287,20 @@ mod tests {
         // 3 * sqrt(1,000 * 0.09) = 28 ranks.
         let edge = |q: f64| merged.is_at_edge(&[&trial], q);
         assert!(edge(0.9) && edge(0.89) && !edge(0.85));
+    }
+
+    #[test]
+    fn of_few_trials_that_fail_differently_often_a_quantile_is_surer_to_be_a_success_the_more_trials_there_are()
+     {
+        let trial = |failed: u64| ResponseTimes::of_values(&millis(1..=(1_000 - failed as u32)), failed);
+        let at_edge = |times: usize| {
+            let trials: Vec<ResponseTimes> =
+                [350, 380, 420, 450].into_iter().cycle().take(4 * times).map(trial).collect();
+            let whole = MergedTimes::of(&trials);
+            whole.is_at_edge(&trials.iter().collect::<Vec<_>>(), 0.5)
+        };
+        // Four shares that scatter by 4.4 points have a mean that is known to 20 points (t of 3), sixteen to 4 (t of 15).
+        assert!(at_edge(1) && !at_edge(4));
     }
 
     #[test]

@@ -88,7 +88,9 @@ async fn an_expired_key_is_deleted() {
     for route in &ROUTES[1..3] {
         let before = sold(&stores, route).await;
         wait("the key is forgotten", async || {
-            assert_eq!(service.order_with_key(route, "old", &[("a", 1)]).await.status, 200);
+            let status = service.order_with_key(route, "old", &[("a", 1)]).await.status;
+            // A key that grows too old between two statements of an order is refused, to be sent again.
+            assert!(status == 200 || status == 503, "{status}");
             sold(&stores, route).await - before >= 2
         })
         .await;
