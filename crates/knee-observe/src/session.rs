@@ -10,7 +10,6 @@ use futures_util::stream::{FuturesOrdered, StreamExt as _};
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, Row, SimpleQueryMessage, SimpleQueryRow, Statement};
 
 use crate::sampler::Unreadable;
@@ -74,13 +73,9 @@ impl Session {
         self.ask(self.client.prepare(sql))
     }
 
-    /// The rows of a prepared statement.
-    pub(crate) fn rows(
-        &self,
-        statement: &Statement,
-        parameters: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Row>, Refusal> {
-        self.ask(self.client.query(statement, parameters))
+    /// The rows of a prepared statement without parameters.
+    pub(crate) fn rows(&self, statement: &Statement) -> Result<Vec<Row>, Refusal> {
+        self.ask(self.client.query(statement, &[]))
     }
 
     /// The rows of several prepared statements, in their order; the last one is of the statement at which the session

@@ -293,8 +293,8 @@ impl Estimand {
     }
 
     /// For a change of a share: the variance of a block's difference as it was measured, and by how much each point of
-    /// change adds to it. Blocks that differ less than chance explains differ by chance so little: the variance is at
-    /// least what independent requests show in 19 of 20 cases.
+    /// change adds to it. Blocks can agree by chance, and all the more without a failure: the variance is at least what
+    /// independent requests show in 19 of 20 cases.
     fn share_variance(&self) -> Option<(f64, f64)> {
         let Some(Counts::Change { from, to }) = self.counts else { return None };
         let blocks = self.blocks.len() as f64;

@@ -79,7 +79,7 @@ impl Activity {
     pub(super) fn look(&mut self, session: &Session) -> Answer<()> {
         let Some(questions) = &self.questions else { return Ok(()) };
         let question = if self.is_crowded { &questions.many } else { &questions.few };
-        match session.rows(question, &[]) {
+        match session.rows(question) {
             Ok(rows) => {
                 let backends: Vec<Backend> = rows.iter().map(backend).collect();
                 self.is_crowded = backends.iter().filter(|one| one.waits_for_lock()).count() > ASKED_MAX;

@@ -141,7 +141,7 @@ impl Statements {
     /// Adds the figures and texts of the statements.
     pub(super) fn read(&mut self, session: &Session, now: Nanos, figures: &mut Figures) -> Answer<()> {
         let Some(source) = &self.source else { return Ok(()) };
-        let rows = match session.rows(&source.rows, &[]) {
+        let rows = match session.rows(&source.rows) {
             Err(Refusal::Never(reason)) => {
                 // Such as: it must be loaded by shared_preload_libraries.
                 self.missing = Some(format!("statements: {reason}"));
