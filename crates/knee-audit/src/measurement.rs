@@ -110,6 +110,17 @@ pub struct Bar {
     pub count: u64,
 }
 
+/// Responses that stayed away while the slowest request was open, beside those of the rest of the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Silence {
+    /// Longest time without any response while it was open, in s.
+    pub longest: f64,
+    /// Three quarters of the rest of the run pass between responses that are at most this far apart, in s.
+    pub typical: f64,
+    /// Number of requests that took at least half as long as the slowest, itself included.
+    pub n_slow: u64,
+}
+
 /// A figure with its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named {
@@ -217,8 +228,8 @@ pub struct Measurement {
     pub success_share: Option<Figure>,
     /// Mean size of a response.
     pub response_size: Option<Figure>,
-    /// Longest time without any response, in s, if the output has single requests.
-    pub longest_gap: Option<Figure>,
+    /// What happened while the slowest request was open, if the output has single requests with their moments.
+    pub silence: Option<Silence>,
     /// Equations that the tool's arithmetic guarantees.
     pub relations: Vec<Relation>,
 }
@@ -227,6 +238,14 @@ impl Measurement {
     /// An empty measurement of a tool.
     pub fn new(tool: Tool, line: usize) -> Self {
         Self { line, tool, ..Self::default() }
+    }
+
+    /// What holds the requests in flight.
+    pub fn places(&self) -> &'static str {
+        match (self.load, self.tool) {
+            (Load::Users, Tool::K6 | Tool::Locust | Tool::Unknown) => "users",
+            _ => "connections",
+        }
     }
 
     /// The time of a percentile.

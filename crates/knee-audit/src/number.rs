@@ -253,6 +253,109 @@ fn bytes_of(unit: &str, kilo: f64) -> Option<f64> {
     })
 }
 
+/// Nouns that can follow `k` or `M` without a space, as in `12.5kreq/s`.
+const COUNTED: [&str; 18] = [
+    "req",
+    "reqs",
+    "request",
+    "requests",
+    "rps",
+    "rpm",
+    "qps",
+    "tps",
+    "op",
+    "ops",
+    "user",
+    "users",
+    "vu",
+    "vus",
+    "conn",
+    "conns",
+    "connection",
+    "connections",
+];
+
+/// Whether a word names what is counted, or counted per time.
+pub fn is_counted(word: &str) -> bool {
+    COUNTED.contains(&word.to_ascii_lowercase().as_str())
+}
+
+/// Whether a word is a unit of size or of bits per second: `B`, `kB`, `MiB`, `Mbit`, `mbps`.
+pub fn is_size(word: &str) -> bool {
+    let lower = word.to_ascii_lowercase();
+    let root = lower.strip_prefix(['k', 'm', 'g', 't']).map_or(lower.as_str(), |unit| {
+        unit.strip_prefix('i').filter(|unit| unit.starts_with('b')).unwrap_or(unit)
+    });
+    matches!(root, "b" | "bs" | "bps" | "bit" | "bits" | "byte" | "bytes")
+}
+
+/// The factor at the beginning of what follows a number, if there is one, and what follows it: `k`, `M`, ` kreq/s`.
+/// `None` if a unit follows that is none of a count, or more of a number: `12.5 MB`, `12 s`, `12 %`, `12-14`, `12,5`.
+pub fn scale(rest: &str) -> Option<(Option<f64>, &str)> {
+    let after = rest.trim_start_matches([' ', '\u{a0}', '\u{202f}']);
+    if is_continued(rest, after) {
+        return None;
+    }
+    let (unit, end) = word(after);
+    let factor = match unit {
+        "" => return Some((None, rest)),
+        "k" | "K" | "thousand" => 1e3,
+        "M" | "million" => 1e6,
+        "x" => return None,
+        _ if seconds_of(unit).is_some() || is_size(unit) => return None,
+        _ => {
+            let noun = unit.get(1..).unwrap_or_default();
+            let factor = match unit.chars().next() {
+                Some('k' | 'K') => 1e3,
+                Some('m' | 'M') => 1e6,
+                _ => 1.0,
+            };
+            let is_short = factor > 1.0 && is_counted(noun);
+            return Some(if is_short { (Some(factor), after.get(1..)?) } else { (None, rest) });
+        }
+    };
+    (!is_continued(end, end.trim_start())).then_some((Some(factor), end))
+}
+
+/// Whether what follows a number belongs to it: another digit, a second number, a sign of a share or of a factor.
+fn is_continued(rest: &str, after: &str) -> bool {
+    let digit = |text: &str| text.trim_start().starts_with(|c: char| c.is_ascii_digit());
+    let is_decimal = rest
+        .strip_prefix(['.', ',', '\'', '’'])
+        .is_some_and(|tail| tail.starts_with(|c: char| c.is_ascii_digit()));
+    let is_pair = after.strip_prefix(['-', '–', '—', '/', '→', '±']).is_some_and(digit);
+    is_decimal || is_pair || digit(after) || after.starts_with(['%', '×', '+'])
+}
+
+/// Reads a count or a rate, which can be shortened: `12.5k`, `1.2 M`, `3 kreq/s`. Returns what follows. `None` if a unit
+/// follows that is none of a count.
+pub fn shortened(text: &str, rounding: Rounding) -> Option<(Figure, &str)> {
+    let number = number(text)?;
+    let (factor, rest) = scale(number.rest)?;
+    let Some(factor) = factor else { return plain(text, rounding) };
+    let figure = Figure {
+        text: consumed(text, rest).to_owned(),
+        value: number.value * factor,
+        range: number.range(rounding).scaled(factor),
+    };
+    Some((figure, rest))
+}
+
+/// The time that a rate is per, in s: of `req/s`, `/min`, `requests per hour`, `rpm`. `None` if the words name none.
+pub fn per(words: &str) -> Option<f64> {
+    let lower = words.to_lowercase();
+    let mut parts = lower.split(|c: char| !c.is_alphabetic()).map(|name| name.trim_start_matches(['k', 'm']));
+    let named = parts.find_map(|name| match name {
+        "rps" | "qps" | "tps" => Some(1.0),
+        "rpm" => Some(60.0),
+        _ => None,
+    });
+    let unit = |at: usize| seconds_of(word(lower[at..].trim_start()).0);
+    let slash = || lower.match_indices('/').find_map(|(at, _)| unit(at + 1));
+    let spoken = || lower.match_indices("per ").find_map(|(at, found)| unit(at + found.len()));
+    named.or_else(slash).or_else(spoken)
+}
+
 /// The part of `text` before `rest`, which is its end.
 fn consumed<'a>(text: &'a str, rest: &str) -> &'a str {
     text.get(..text.len() - rest.len()).unwrap_or(text).trim()
@@ -391,6 +494,74 @@ mod tests {
         assert_eq!(number("1.5.2").unwrap().rest, ".2");
         assert!(number("x1").is_none());
         assert!(number(&"9".repeat(100)).is_none());
+    }
+
+    #[test]
+    fn shortened_numbers_are_multiplied_with_their_interval() {
+        for (text, value, shown, rest) in [
+            ("12.5k", 12_500.0, "12.5k", ""),
+            ("12.5K req/s", 12_500.0, "12.5K", " req/s"),
+            ("12.5 kreq/s", 12_500.0, "12.5 k", "req/s"),
+            ("12.5krps", 12_500.0, "12.5k", "rps"),
+            ("1.2M", 1_200_000.0, "1.2M", ""),
+            ("1.2 million requests", 1_200_000.0, "1.2 million", " requests"),
+            ("20,708 req/s", 20_708.0, "20,708", " req/s"),
+            ("12.5/min", 12.5, "12.5", "/min"),
+            ("200 users", 200.0, "200", " users"),
+        ] {
+            let (figure, after) = shortened(text, Rounding::Hand).unwrap();
+            assert!(close(figure.value, value), "{text}: {figure:?}");
+            assert_eq!((figure.text.as_str(), after), (shown, rest), "{text}");
+        }
+        let range = shortened("12.5k", Rounding::Nearest).unwrap().0.range;
+        assert!(close(range.low, 12_450.0) && close(range.high, 12_550.0), "{range:?}");
+    }
+
+    #[test]
+    fn a_number_with_a_unit_of_something_else_is_no_count() {
+        for text in [
+            "12.5 MB/s",
+            "12.5kB",
+            "3 Mbit/s",
+            "800kbps",
+            "12 s",
+            "12ms",
+            "1.2m",
+            "85 %",
+            "3.2x",
+            "3.2×",
+            "800+",
+            "100-200",
+            "100 – 200",
+            "12,5k",
+            "1 234",
+            "100 → 200",
+            "1k-2k",
+            "800k+",
+        ] {
+            assert!(shortened(text, Rounding::Hand).is_none(), "{text}");
+        }
+        assert!(is_size("KiB") && is_size("Gbit") && is_size("bps"));
+        assert!(!is_size("reqs") && !is_size("ms") && !is_size("") && !is_size("t"));
+    }
+
+    #[test]
+    fn words_name_the_time_that_a_rate_is_per() {
+        for (words, seconds) in [
+            ("req/s", Some(1.0)),
+            ("Requests/Second", Some(1.0)),
+            ("/min", Some(60.0)),
+            ("requests per hour", Some(3600.0)),
+            ("rps", Some(1.0)),
+            ("krpm", Some(60.0)),
+            ("", None),
+            ("per user", None),
+            ("/day", None),
+        ] {
+            let read = per(words);
+            assert!(read.is_some() == seconds.is_some(), "{words}: {read:?}");
+            assert!(close(read.unwrap_or(0.0), seconds.unwrap_or(0.0)), "{words}: {read:?}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ pub const BYTES_MAX: u64 = 64 << 20;
 
 /// What every hint about an unknown format names.
 pub const FORMATS: &str = "k6 (summary JSON, JSON lines, CSV, end-of-test text), oha (text, JSON), hey (text, CSV), \
-     wrk and wrk2 (text), ab (text), vegeta (JSON report, JSON results), Locust (stats CSV, history CSV, HTML), and \
+     wrk and wrk2 (text), ab (text), vegeta (text and JSON report, JSON and binary results), Locust (stats CSV, history CSV, HTML), and \
      Markdown with tables or outputs of these";
 
 /// Why an output cannot be checked.
@@ -19,9 +19,14 @@ pub enum ReadError {
     /// It is compressed.
     #[error("the file is compressed")]
     Compressed,
-    /// vegeta's binary results.
-    #[error("the file has binary results of vegeta")]
-    Binary,
+    /// Binary results of vegeta are damaged.
+    #[error("part {part} of vegeta's binary results: {what}")]
+    Binary {
+        /// The message of the file, from 1: a result or the definition of a type.
+        part: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
     /// The format is known, but the content is damaged.
     #[error("line {line}: {what}")]
     Damaged {
@@ -47,7 +52,9 @@ impl ReadError {
         match self {
             Self::UnknownFormat | Self::Empty => format!("formats: {FORMATS}"),
             Self::Compressed => "unpack it first, as in `gunzip FILE`".to_owned(),
-            Self::Binary => "convert it first: `vegeta encode FILE > results.json`".to_owned(),
+            Self::Binary { .. } => {
+                "convert what vegeta itself can read: `vegeta encode FILE > results.json`".to_owned()
+            }
             Self::Damaged { .. } => "give the output as the tool wrote it".to_owned(),
             Self::TooLarge => "give the tool's summary instead".to_owned(),
             Self::Io(_) => "check the file and its permissions".to_owned(),

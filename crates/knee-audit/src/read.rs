@@ -4,6 +4,7 @@
 
 mod ab;
 mod block;
+mod gob;
 mod k6_samples;
 mod k6_summary;
 mod k6_text;
@@ -16,6 +17,7 @@ mod statement;
 mod summary_text;
 mod table;
 mod vegeta;
+mod vegeta_binary;
 mod wrk;
 
 use std::io::{BufRead, BufReader, Read};
@@ -42,6 +44,7 @@ pub fn read(input: impl Read, known: &Known) -> Result<Document, ReadError> {
     if start.starts_with(&[0x1f, 0x8b]) || start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
         return Err(ReadError::Compressed);
     }
+    let is_binary = vegeta_binary::is_result(start);
     let head = start.trim_ascii_start();
     let first = head.split(|byte| *byte == b'\n').next().unwrap_or_default().to_owned();
     let mut document = if k6_samples::is_json_line(&first) {
@@ -50,6 +53,8 @@ pub fn read(input: impl Read, known: &Known) -> Result<Document, ReadError> {
         k6_samples::read_csv(input)?
     } else if vegeta::is_result(&first) {
         vegeta::read_results(input)?
+    } else if is_binary {
+        vegeta_binary::read(input)?
     } else if first.starts_with(samples::HEY_HEADER) {
         samples::read_hey(input)?
     } else {
@@ -70,14 +75,7 @@ fn whole(input: impl Read) -> Result<Document, ReadError> {
     if bytes.len() as u64 > BYTES_MAX {
         return Err(ReadError::TooLarge);
     }
-    let Ok(text) = std::str::from_utf8(&bytes) else {
-        let has = |word: &[u8]| bytes.windows(word.len()).take(4096).any(|window| window == word);
-        return Err(if has(b"Attack") && has(b"Latency") {
-            ReadError::Binary
-        } else {
-            ReadError::UnknownFormat
-        });
-    };
+    let Ok(text) = std::str::from_utf8(&bytes) else { return Err(ReadError::UnknownFormat) };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim_start().starts_with(['{', '[']) {
         return json(text);

@@ -46,9 +46,10 @@ fn too_many(one: &Measurement) -> Option<Finding> {
         return None;
     }
     let says = format!(
-        "the figures need {} requests in flight, but {} connections allow no more than {}",
+        "the figures need {} requests in flight, but {} {} allow no more than {}",
         show_range(flight, amount),
         connections.text,
+        one.places(),
         connections.text
     );
     let finding = Finding::new(NAME, Grade::Impossible, one, says)
@@ -56,17 +57,20 @@ fn too_many(one: &Measurement) -> Option<Finding> {
     Some(explain(finding, one, connections))
 }
 
+/// What it is if the tool's arithmetic does not explain it.
+fn not_alike(one: &Measurement) -> String {
+    format!("rate and mean are not those of the same requests, or {} have several at once", one.places())
+}
+
 /// Whether hey's limit of a million times explains it.
 fn explain(finding: Finding, one: &Measurement, connections: &Figure) -> Finding {
     let (Some(requests), Some(mean), Some(rate)) = (&one.requests, &one.mean, &one.rate) else {
-        return finding
-            .cause("rate and mean are not those of the same requests, or connections carry several at once");
+        return finding.cause(not_alike(one));
     };
     let scale = Range::exact(HEY_KEEPS).over(requests.range).unwrap_or(Range::exact(1.0));
     let corrected = mean.range.times(scale).times(rate.range);
     if requests.value <= HEY_KEEPS || corrected.widened(TOLERANCE).excludes(connections.range) {
-        return finding
-            .cause("rate and mean are not those of the same requests, or connections carry several at once");
+        return finding.cause(not_alike(one));
     }
     let mean_all = mean.value * HEY_KEEPS / requests.value;
     let flight = mean_all * rate.value;

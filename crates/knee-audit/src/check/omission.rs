@@ -1,8 +1,8 @@
 //! Coordinated omission: in a stall, a closed load sends one request per connection instead of all that were due.
 //!
-//! A stall is certain if as many requests as half of the connections took over half of the maximum, or if there was no
-//! response for half of that time. With S as its length and T as the duration, an open load has the percentile
-//! q(p) = S − (1 − p) T for 1 − p < S / T.
+//! A stall is certain if as many requests as half of the connections took over half of the maximum. With single requests,
+//! it is if several were slow, and no response came for half of the slowest one's time, which is unusual in that run. With
+//! S as its length and T as the duration, an open load has the percentile q(p) = S − (1 − p) T for 1 − p < S / T.
 
 use crate::finding::{Finding, Grade};
 use crate::measurement::{Document, Load, Measurement, Tool};
@@ -48,10 +48,14 @@ fn finding(one: &Measurement) -> Option<Finding> {
     )
 }
 
+/// How many times as long as typical a time without responses is that is unusual.
+const UNUSUAL: f64 = 3.0;
+
 /// Whether the server stopped, and not one request alone.
 fn is_stall(one: &Measurement, max: f64) -> bool {
-    if let Some(gap) = &one.longest_gap {
-        return gap.value >= max / 2.0;
+    if let Some(silence) = &one.silence {
+        let is_unusual = silence.longest >= UNUSUAL * silence.typical;
+        return silence.longest >= max / 2.0 && is_unusual && silence.n_slow > 1;
     }
     let between = |from: f64, to: f64| {
         let bars = one.bars.iter().filter(|bar| bar.time.value > max * from && bar.time.value <= max * to);

@@ -101,7 +101,7 @@ fn users(rows: &[&Measurement]) -> Option<Finding> {
     })
 }
 
-/// Throughput that falls by over 40 % with more connections, and later rises by over half.
+/// Throughput that falls by over 40 % with more connections or users, and later rises by over half.
 fn zigzag(rows: &[&Measurement]) -> Option<Finding> {
     let points: Vec<(&Measurement, &Figure, &Figure)> =
         rows.iter().filter_map(|one| Some((*one, one.connections.as_ref()?, one.rate.as_ref()?))).collect();
@@ -119,14 +119,15 @@ fn zigzag(rows: &[&Measurement]) -> Option<Finding> {
         }
     }
     let first = dips.first()?;
+    let places = points[0].0.places();
     let says = format!(
-        "throughput falls to {} at {} connections and rises to {} at {}",
+        "throughput falls to {} at {} {places} and rises to {} at {}",
         first.1.text, first.0.text, first.3.text, first.2.text
     );
     let mut finding = Finding::new(NAME, Grade::Misleading, points[0].0, says);
     for (n, rate, n_after, after) in dips {
         finding = finding.step(format!(
-            "{} connections: {}; {} connections: {} = {} times",
+            "{} {places}: {}; {} {places}: {} = {} times",
             n.text,
             rate.text,
             n_after.text,

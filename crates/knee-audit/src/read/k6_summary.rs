@@ -12,12 +12,14 @@ pub fn read(value: &Value) -> Option<Document> {
     let mut metrics: Vec<(String, Map<String, Value>, bool)> = Vec::new();
     if let Some(list) = value.pointer("/results/metrics").and_then(Value::as_array) {
         for one in list {
-            let name = one.get("name")?.as_str()?.to_owned();
-            metrics.push((name, one.get("values")?.as_object()?.clone(), is_time(one)));
+            let name = one.get("name").and_then(Value::as_str);
+            let values = one.get("values").and_then(Value::as_object);
+            let (Some(name), Some(values)) = (name, values) else { continue };
+            metrics.push((name.to_owned(), values.clone(), is_time(one)));
         }
     } else {
         for (name, one) in value.get("metrics")?.as_object()? {
-            let values = one.get("values").unwrap_or(one).as_object()?;
+            let Some(values) = one.get("values").unwrap_or(one).as_object() else { continue };
             let known = name.starts_with("http_req_") || name.starts_with("iteration_duration");
             metrics.push((name.clone(), values.clone(), is_time(one) || known));
         }
@@ -56,7 +58,9 @@ fn measurements(
     let mut found: Vec<Measurement> = Vec::new();
     for (name, values, is_time) in metrics {
         let is_counted = matches!(name.as_str(), "http_req_duration" | "iteration_duration");
-        if *is_time && let Some(mut one) = trend(name, values) {
+        let times = if *is_time { trend(name, values) } else { None };
+        // Requests without any time are still requests.
+        if let Some(mut one) = times.or_else(|| is_counted.then(|| empty(name))) {
             if is_counted {
                 count(metrics, duration, &mut one);
             }
@@ -84,15 +88,18 @@ fn count(metrics: &[(String, Map<String, Value>, bool)], duration: Option<&Figur
     }
 }
 
-fn trend(name: &str, values: &Map<String, Value>) -> Option<Measurement> {
+fn empty(name: &str) -> Measurement {
     let mut one = Measurement::new(Tool::K6, 1);
     name.clone_into(&mut one.label);
     one.load = Load::Users;
+    one
+}
+
+fn trend(name: &str, values: &Map<String, Value>) -> Option<Measurement> {
+    let mut one = empty(name);
     for (key, value) in values {
-        let Some(ms) = value.as_f64() else { continue };
-        if ms < 0.0 {
-            return None;
-        }
+        // A clock that was set back can make a time negative.
+        let Some(ms) = value.as_f64().filter(|ms| *ms >= 0.0) else { continue };
         let figure = json_figure(ms / 1e3, &format!("{} ms", amount(ms)));
         match key.as_str() {
             "avg" => one.mean = Some(figure),
@@ -111,7 +118,8 @@ fn trend(name: &str, values: &Map<String, Value>) -> Option<Measurement> {
         }
     }
     one.percentiles.sort_by(|a, b| a.share.total_cmp(&b.share));
-    (one.mean.is_some() || !one.percentiles.is_empty()).then_some(one)
+    let has_times = one.mean.is_some() || one.min.is_some() || one.max.is_some();
+    (has_times || !one.percentiles.is_empty()).then_some(one)
 }
 
 /// A rate metric: its share, and the counts behind it.

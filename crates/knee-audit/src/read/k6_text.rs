@@ -70,7 +70,8 @@ fn metric(line: &str) -> Option<(&str, &str)> {
 
 impl Run {
     fn take(&mut self, name: &str, value: &str, line: usize) {
-        if value.contains("avg=") || value.contains("med=") {
+        // Gauges have the same form, but numbers instead of times.
+        if value.contains('=') && !name.starts_with("vus") {
             self.trends.extend(trend(name, value, line));
             return;
         }
@@ -135,13 +136,14 @@ impl Run {
     }
 }
 
-/// `avg=501.3ms min=11.29ms med=513.74ms max=1.27s p(90)=679.93ms p(95)=736.67ms`
+/// `avg=501.3ms min=11.29ms med=513.74ms max=1.27s p(90)=679.93ms p(95)=736.67ms`; what is no time, such as `count=300`,
+/// hides no other figure. `None` if no figure is a time.
 fn trend(name: &str, value: &str, line: usize) -> Option<Measurement> {
     let mut result = Measurement::new(Tool::K6, line);
     name.clone_into(&mut result.label);
-    for (at, _) in value.match_indices('=') {
-        let key = value[..at].rsplit(' ').next().unwrap_or_default();
-        let (figure, _) = time(&value[at + 1..], Rounding::Any)?;
+    for pair in value.split_whitespace() {
+        let Some((key, value)) = pair.split_once('=') else { continue };
+        let Some((figure, "")) = time(value, Rounding::Any) else { continue };
         match key {
             "avg" => result.mean = Some(figure),
             "min" => result.min = Some(figure),
@@ -156,7 +158,8 @@ fn trend(name: &str, value: &str, line: usize) -> Option<Measurement> {
             }
         }
     }
-    Some(result)
+    let has_time = result.mean.is_some() || result.min.is_some() || result.max.is_some();
+    (has_time || !result.percentiles.is_empty()).then_some(result)
 }
 
 /// `1000000 18637.399289/s`

@@ -5,7 +5,7 @@
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use crate::measurement::{Document, Load, Measurement, Tool};
-use crate::number::{Rounding, number, plain, time};
+use crate::number::{Rounding, number, shortened, time};
 
 use super::block::{self, Command};
 use super::statement;
@@ -188,14 +188,15 @@ impl Reader {
 fn inline(text: &str, line: usize) -> Vec<Measurement> {
     let Some(at) = text.find(" concurrent") else { return Vec::new() };
     let before = text[..at].rsplit(' ').next().unwrap_or_default();
-    let Some((connections, rest)) = plain(before, Rounding::Nearest) else { return Vec::new() };
+    let Some((connections, rest)) = shortened(before, Rounding::Nearest) else { return Vec::new() };
     if !rest.is_empty() || connections.value < 1.0 {
         return Vec::new();
     }
     let mut found = Vec::new();
     for part in text[at..].split(" vs ") {
         let Some(rate_at) = part.find(" req/s") else { continue };
-        let rate = part[..rate_at].rsplit(' ').next().and_then(|word| plain(word, Rounding::Hand));
+        let rate = part[..rate_at].rsplit(' ').next().and_then(|word| shortened(word, Rounding::Hand));
+        let rate = rate.filter(|(_, rest)| rest.is_empty());
         let after = part[rate_at..].split_once('(').map_or("", |(_, inside)| inside);
         let mean = time(after, Rounding::Hand);
         if let (Some((rate, _)), Some((mean, _)), true) = (rate, mean, number(after).is_some()) {

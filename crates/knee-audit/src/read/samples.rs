@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 
-use crate::measurement::{Document, Load, Measurement, Percentile, Tool};
+use crate::measurement::{Document, Load, Measurement, Percentile, Silence, Tool};
 use crate::number::{Figure, Range, show_time};
 use crate::problem::ReadError;
 
@@ -34,6 +34,8 @@ pub struct Samples {
     max: f64,
     buckets: BTreeMap<i32, u64>,
     slots: BTreeSet<u64>,
+    /// Start and end of the slowest request whose end is known.
+    slowest: Option<(f64, f64)>,
     statuses: BTreeMap<u16, u64>,
     is_too_long: bool,
 }
@@ -52,6 +54,9 @@ impl Samples {
         *self.buckets.entry(bucket).or_default() += 1;
         if let Some(end) = end.filter(|end| *end >= 0.0 && !self.is_too_long) {
             self.slots.insert((end / SLOT_S) as u64);
+            if self.slowest.is_none_or(|(from, to)| seconds > to - from) {
+                self.slowest = Some((end - seconds, end));
+            }
             if self.slots.len() > SLOTS_MAX {
                 self.is_too_long = true;
                 self.slots.clear();
@@ -86,8 +91,7 @@ impl Samples {
             one.percentiles.push(Percentile { name: name.to_owned(), share, time: self.percentile(share) });
         }
         one.statuses = self.statuses.iter().map(|(code, count)| (*code, *count)).collect();
-        let gap = self.slots.iter().zip(self.slots.iter().skip(1)).map(|(a, b)| b - a).max();
-        one.longest_gap = gap.map(|slots| exact(slots.saturating_sub(1) as f64 * SLOT_S));
+        one.silence = self.silence();
         let ends = self.slots.first().zip(self.slots.last());
         one.duration = ends.map(|(first, last)| {
             let seconds = (last - first + 1) as f64 * SLOT_S;
@@ -95,6 +99,33 @@ impl Samples {
             Figure { text: show_time(seconds), value: seconds, range }
         });
         one
+    }
+
+    /// Users who pause in step leave the server without requests again and again. So a pause counts only while the
+    /// slowest request was open, and is compared with the pauses of the rest of the run.
+    fn silence(&self) -> Option<Silence> {
+        let (start, end) = self.slowest?;
+        let mut longest = 0.0f64;
+        let mut others: BTreeMap<u64, u64> = BTreeMap::new();
+        for (before, after) in self.slots.iter().zip(self.slots.iter().skip(1)) {
+            let from = ((before + 1) as f64 * SLOT_S).max(start);
+            let to = (*after as f64 * SLOT_S).min(end);
+            if from < to {
+                longest = longest.max(to - from);
+            } else {
+                *others.entry(after - before).or_default() += 1;
+            }
+        }
+        let length = |slots: u64, count: u64| slots as f64 * count as f64;
+        let all: f64 = others.iter().map(|(slots, count)| length(*slots, *count)).sum();
+        let mut passed = 0.0;
+        let typical = others.iter().find(|(slots, count)| {
+            passed += length(**slots, **count);
+            passed >= 0.75 * all
+        });
+        let slow = |bucket: i32| WIDTH.powi(bucket + 1) > (end - start) / 2.0;
+        let n_slow = self.buckets.iter().filter(|(bucket, _)| slow(**bucket)).map(|(_, count)| count).sum();
+        Some(Silence { longest, typical: *typical?.0 as f64 * SLOT_S, n_slow })
     }
 
     fn percentile(&self, share: f64) -> Figure {

@@ -3,7 +3,7 @@
 //! Reads a few fixed forms, and leaves out every sentence that has none of them.
 
 use crate::measurement::{Change, Claim, Direction, Size, Statement};
-use crate::number::{Figure, Rounding, number, percent, plain, size, time};
+use crate::number::{Figure, Rounding, number, percent, plain, shortened, size, time};
 
 /// Verbs and nouns of a change, with its direction.
 const VERBS: [(&str, Direction); 16] = [
@@ -75,7 +75,7 @@ fn figure(text: &str) -> Option<(Figure, &str, Kind)> {
     if let Some((figure, rest)) = size(text, 1000.0, Rounding::Hand) {
         return Some((figure, rest, Kind::Size));
     }
-    let (figure, rest) = plain(text, Rounding::Hand)?;
+    let (figure, rest) = shortened(text, Rounding::Hand)?;
     Some((figure, rest, Kind::Plain))
 }
 

@@ -65,7 +65,8 @@ fn one(lines: &[Line<'_>]) -> Option<Measurement> {
             Section::Other => {}
         }
     }
-    result.duration.as_ref()?;
+    // Other texts have a heading of this name, too.
+    result.duration.as_ref().or(result.rate.as_ref())?;
     finish(&mut result, bytes);
     Some(result)
 }

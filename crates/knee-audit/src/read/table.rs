@@ -3,7 +3,9 @@
 //! A title that is not known is left out. Times without a unit are left out, too, except in Locust's tables.
 
 use crate::measurement::{Load, Measurement, Named, Percentile, Relation, Tool};
-use crate::number::{Figure, Range, Rounding, number, percent, plain, size, time};
+use crate::number::{
+    Figure, Range, Rounding, amount, is_counted, is_size, number, per, percent, scale, shortened, size, time,
+};
 
 /// A row with its line.
 pub type Row = (usize, Vec<String>);
@@ -44,6 +46,60 @@ fn share_of(title: &str) -> Option<f64> {
     (is_share && number.value > 0.0 && number.value <= 100.0).then_some(number.value / 100.0)
 }
 
+/// Words of a title that only says how many users there were.
+const OF_USERS: [&str; 19] = [
+    "user",
+    "users",
+    "vu",
+    "vus",
+    "virtual",
+    "concurrent",
+    "concurrency",
+    "simultaneous",
+    "parallel",
+    "active",
+    "simulated",
+    "number",
+    "count",
+    "of",
+    "no",
+    "max",
+    "maximum",
+    "peak",
+    "total",
+];
+
+/// The words of a title, each with what follows it. What follows a digit is no word: `10k` is another figure.
+fn words(title: &str) -> impl Iterator<Item = (&str, &str)> {
+    let starts = title.char_indices().scan(false, |is_within, (at, letter)| {
+        let is_start = letter.is_alphabetic() && !*is_within;
+        *is_within = letter.is_alphanumeric();
+        Some(is_start.then_some(at))
+    });
+    starts.flatten().map(|at| crate::number::word(&title[at..]))
+}
+
+/// Whether a title, in small letters, is a number of users, and of nothing else.
+fn is_users(title: &str) -> bool {
+    let has = |names: &[&str]| words(title).any(|(word, _)| names.contains(&word));
+    let is_bare = || words(title).all(|(word, _)| OF_USERS.contains(&word)) && per(title).is_none();
+    has(&["user", "users", "vu", "vus"])
+        && !title.contains("connection")
+        && (title.contains("concurren") || is_bare())
+}
+
+/// Whether a title, in small letters, names requests per time.
+fn is_rate(title: &str) -> bool {
+    let names = ["req/s", "requests/s", "requests per sec", "rps", "requests/second", "reqs/s"];
+    names.iter().any(|name| title.contains(name))
+}
+
+/// Whether a title names a size. A letter `b` alone is one only before "per second"; else it can be the name of a variant.
+fn is_of_size(title: &str) -> bool {
+    words(title)
+        .any(|(word, after)| is_size(word) && (!word.eq_ignore_ascii_case("b") || after.starts_with('/')))
+}
+
 fn column(title: &str) -> Column {
     let title = title.trim().trim_matches('*').to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| title.contains(word));
@@ -52,23 +108,15 @@ fn column(title: &str) -> Column {
     }
     if has(&["pool", "database", "cost", "bytes/s", "failures/s", "errors/s", "target", "expected"]) {
         Column::Other
-    } else if has(&["connection", "concurren"]) {
-        Column::Connections
-    } else if matches!(title.as_str(), "users" | "vus" | "user count" | "virtual users") {
-        Column::Users
     } else if title.contains("users") && has(&["support", "capacity"]) {
         Column::Supported
-    } else if has(&[
-        "req/s",
-        "requests/s",
-        "requests per sec",
-        "rps",
-        "throughput",
-        "requests/second",
-        "reqs/s",
-    ]) || title == "rate"
-    {
-        Column::Rate
+    } else if is_users(&title) {
+        Column::Users
+    } else if has(&["connection", "concurren"]) {
+        Column::Connections
+    } else if is_rate(&title) || has(&["throughput"]) || title == "rate" {
+        // A throughput can also be one of bytes or bits.
+        if !is_rate(&title) && is_of_size(&title) { Column::Other } else { Column::Rate }
     } else if has(&["median", "med "]) || title == "med" {
         Column::Percentile(0.5)
     } else if has(&["content size", "response size"]) {
@@ -94,6 +142,50 @@ fn column(title: &str) -> Column {
     }
 }
 
+/// The factor that a title gives to its cells: `Requests/s (k)`, `kreq/s`, `Connections (thousands)`. A letter alone can
+/// also be a name, as in `rps, M1` or `rps, plan K`.
+fn factor_of(title: &str) -> Option<f64> {
+    let is_name = |word: &str, after: &str| {
+        word.len() == 1
+            && !after.starts_with([')', ']'])
+            && !is_counted(crate::number::word(after.trim_start()).0)
+    };
+    words(title).filter(|(word, after)| !is_name(word, after)).find_map(|(word, _)| match word {
+        "thousands" => Some(1e3),
+        "millions" => Some(1e6),
+        _ => scale(word)?.0,
+    })
+}
+
+/// A count; its title can give a factor.
+fn count(title: &str, cell: &str, rounding: Rounding) -> Option<Figure> {
+    let (figure, _) = shortened(cell, rounding)?;
+    let is_short = figure.text.ends_with(char::is_alphabetic);
+    let Some(factor) = factor_of(title).filter(|_| !is_short) else { return Some(figure) };
+    // The digits that the factor hides are not known, also those of a whole number.
+    let range = number(cell)?.range(rounding).scaled(factor);
+    let value = figure.value * factor;
+    Some(Figure { text: amount(value), value, range })
+}
+
+/// Requests per second. Cell and title can name another time, as in `12.5/min`.
+fn rate(title: &str, cell: &str, rounding: Rounding) -> Option<Figure> {
+    let figure = count(title, cell, rounding)?;
+    let (_, rest) = shortened(cell, rounding)?;
+    let own = rest.split('(').next().unwrap_or_default();
+    let seconds = match per(own) {
+        // A time that is not known: a day, or a rate for each of something.
+        None if own.contains('/') || own.contains(" per ") => return None,
+        own => own.or_else(|| per(title)).unwrap_or(1.0),
+    };
+    if seconds.to_bits() == 1f64.to_bits() {
+        return Some(figure);
+    }
+    let figure = figure.scaled(1.0 / seconds);
+    let text = amount(figure.value);
+    Some(figure.named(text))
+}
+
 /// The measurements of a table; none if no column has figures.
 pub fn measurements(titles: &[String], rows: &[Row], table: usize) -> Vec<Measurement> {
     let columns: Vec<Column> = titles.iter().map(|title| column(title)).collect();
@@ -116,7 +208,7 @@ pub fn measurements(titles: &[String], rows: &[Row], table: usize) -> Vec<Measur
         if is_locust {
             locust_row(titles, cells, &mut one);
         } else if let (true, Some(connections)) = (one.label.is_empty(), &one.connections) {
-            one.label = format!("{} connections", connections.text);
+            one.label = format!("{} {}", connections.text, one.places());
         }
         found.push(one);
     }
@@ -128,22 +220,22 @@ pub fn measurements(titles: &[String], rows: &[Row], table: usize) -> Vec<Measur
 
 fn fill(kind: Column, title: &str, cell: &str, is_locust: bool, one: &mut Measurement) {
     let rounding = if is_locust { Rounding::Any } else { Rounding::Hand };
-    let bare = || plain(cell, rounding).map(|(figure, _)| figure);
-    let count = || plain(cell, Rounding::Nearest).map(|(figure, _)| figure);
+    let bare = || shortened(cell, rounding).map(|(figure, _)| figure);
+    let places = || count(title, cell, Rounding::Nearest).filter(|figure| figure.value >= 1.0);
     let timed = || {
         let unit = if is_locust { Some(1e-3) } else { unit_of(title) };
         let with_unit = time(cell, rounding).map(|(figure, _)| figure);
         with_unit.or_else(|| Some(bare()?.scaled(unit?).named(cell)))
     };
     match kind {
-        Column::Connections => {
-            one.connections = count().filter(|figure| figure.value >= 1.0);
-            one.load = Load::Closed;
-        }
-        Column::Users => one.load = Load::Users,
+        Column::Connections => (one.connections, one.load) = (places(), Load::Closed),
+        // Users pause, but each of them waits for one response at a time.
+        Column::Users => (one.connections, one.load) = (places(), Load::Users),
         Column::Supported => one.supported = between(cell),
-        Column::Rate => one.rate = bare(),
-        Column::Requests => one.requests = if is_locust { count() } else { bare() },
+        Column::Rate => one.rate = rate(title, cell, rounding),
+        Column::Requests => {
+            one.requests = count(title, cell, if is_locust { Rounding::Nearest } else { rounding });
+        }
         Column::Duration => one.duration = timed(),
         Column::Mean => one.mean = timed(),
         Column::Min => one.min = timed(),
@@ -166,16 +258,18 @@ fn fill(kind: Column, title: &str, cell: &str, is_locust: bool, one: &mut Measur
     }
 }
 
-/// `200-300`, or one number; `None` for `800+`, which has no upper end. Estimates are taken as they stand.
+/// `200-300`, `1-2k`, or one number; `None` for `800+`, which has no upper end. Estimates are taken as they stand.
 fn between(cell: &str) -> Option<Figure> {
-    let low = number(cell)?;
-    let rest = low.rest.trim();
-    let high = match rest.strip_prefix(['-', '–']) {
-        Some(after) => number(after)?.value,
-        None if rest.is_empty() => low.value,
-        None => return None,
-    };
-    let range = Range::new(low.value, high);
+    let (first, second) = cell.split_once(['-', '–']).unwrap_or((cell, cell));
+    let (low, high) = (number(first)?, number(second)?);
+    let (factor, rest) = scale(low.rest)?;
+    if !rest.trim().is_empty() {
+        return None;
+    }
+    // Of `1-2k`, both are thousands; of `800-1.2k`, only the second is.
+    let of_high = scale(high.rest)?.0;
+    let of_low = factor.or(of_high.filter(|_| low.value < high.value));
+    let range = Range::new(low.value * of_low.unwrap_or(1.0), high.value * of_high.unwrap_or(1.0));
     Some(Figure { text: cell.to_owned(), value: range.middle(), range })
 }
 
@@ -198,7 +292,9 @@ fn failures(cell: &str, one: &mut Measurement) {
             aside.map(|(figure, words)| Named::new(words.trim_end_matches(')').trim(), figure));
         one.failed_share = Some(share);
     } else {
-        one.failed = plain(cell, Rounding::Nearest).map(|(figure, _)| figure);
+        // `5/1000` are 5 failures.
+        let part = cell.split('/').next().unwrap_or_default();
+        one.failed = shortened(part, Rounding::Nearest).map(|(figure, _)| figure);
     }
 }
 

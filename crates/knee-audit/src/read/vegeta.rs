@@ -1,6 +1,6 @@
 //! vegeta: the report as JSON or text, and results as JSON lines.
 //!
-//! Binary results are refused with a hint; only vegeta itself reads them well.
+//! Its binary results have a reader of their own.
 
 use std::io::BufRead;
 
@@ -159,7 +159,12 @@ pub fn read_results(input: impl BufRead) -> Result<Document, ReadError> {
         samples.status(one.code);
         Ok(())
     })?;
+    Ok(of_results(&samples))
+}
+
+/// What single results are together.
+pub fn of_results(samples: &Samples) -> Document {
     let mut one = samples.measurement(Tool::Vegeta, "");
     one.load = Load::Open;
-    Ok(Document { format: "vegeta results".to_owned(), measurements: vec![one], ..Document::default() })
+    Document { format: "vegeta results".to_owned(), measurements: vec![one], ..Document::default() }
 }
