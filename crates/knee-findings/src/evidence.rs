@@ -189,6 +189,17 @@ impl<'a> Evidence<'a> {
         observed.or_else(here).filter(|cpus| *cpus >= 1.0)
     }
 
+    /// Share of its CPU time, 0 to 1, that a hypervisor gave to other machines; 0 if unknown.
+    pub(crate) fn stolen(&self) -> f64 {
+        let hosts = self.sources(SourceKind::Host);
+        let modes = hosts.first().map_or_else(Vec::new, |host| host.rises("host.cpu.time"));
+        let sum = |is_it: fn(&str) -> bool| {
+            modes.iter().filter(|(mode, _)| is_it(mode)).map(|(_, rise)| rise.amount).sum::<f64>()
+        };
+        let all = sum(|_| true);
+        if all > 0.0 { sum(|mode| mode == STOLEN) / all } else { 0.0 }
+    }
+
     /// Share of all CPUs, 0 to 1, that was busy with anything; `None` if unknown.
     pub(crate) fn host_busy(&self) -> Option<f64> {
         let observed = self.sources(SourceKind::Host).first().and_then(busy_by_mode);
@@ -208,13 +219,23 @@ pub(crate) fn answered(point: &Point) -> u64 {
     of(Outcome::Ok).saturating_add(of(Outcome::HttpError))
 }
 
-/// The share of its CPU time that a host was not idle and not waiting for a disk.
+/// Whether a CPU works in a mode of its time. One that waits for a disk does not, and neither does one that the
+/// hypervisor gives to another machine meanwhile.
+pub(crate) fn is_work(mode: &str) -> bool {
+    !matches!(mode, "idle" | "iowait" | STOLEN)
+}
+
+/// The mode of time that a hypervisor gives to other machines.
+pub(crate) const STOLEN: &str = "steal";
+
+/// The share of the CPU time that a host got in which it worked.
 fn busy_by_mode(host: &Watched<'_>) -> Option<f64> {
     let modes = host.rises("host.cpu.time");
-    let all: f64 = modes.iter().map(|(_, rise)| rise.amount).sum();
-    let quiet = |mode: &str| mode == "idle" || mode == "iowait";
-    let idle: f64 = modes.iter().filter(|(mode, _)| quiet(mode)).map(|(_, rise)| rise.amount).sum();
-    (all > 0.0).then(|| 1.0 - idle / all)
+    let sum = |is_it: fn(&str) -> bool| {
+        modes.iter().filter(|(mode, _)| is_it(mode)).map(|(_, rise)| rise.amount).sum::<f64>()
+    };
+    let got = sum(|mode| mode != STOLEN);
+    (got > 0.0).then(|| sum(is_work) / got)
 }
 
 /// The mean of several histograms together, in seconds.

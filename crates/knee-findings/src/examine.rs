@@ -9,10 +9,11 @@ use knee_core::validity::Validity;
 
 use crate::bound;
 use crate::evidence::Evidence;
-use crate::finding::{Finding, Gain, NotRun, Report, SubjectKind};
+use crate::finding::{Finding, Gain, NotRun, Report, Subject, SubjectKind};
 use crate::lack::Lack;
 use crate::parts::breakdown;
 use crate::rules::RULES;
+use crate::same::can_be_same;
 
 /// The rule that knows responses which refuse.
 const REFUSALS: &str = "rate_limit";
@@ -53,7 +54,7 @@ pub fn examine(evidence: &Evidence<'_>) -> Report {
             Err(lack) => report.could_not_run.push(NotRun { code: rule.code, lacks: lack.0 }),
         }
     }
-    leave_out_explained(&mut report.findings);
+    leave_out_explained(evidence, &mut report.findings);
     leave_out_filled(&mut report.findings);
     report.findings.sort_by(by_gain);
     report
@@ -66,15 +67,24 @@ fn only_errors(evidence: &Evidence<'_>) -> Option<Lack> {
         .then(|| Lack::of(format!("OK responses: {ok} of {planned} requests were answered OK")))
 }
 
-/// Leaves out findings that another one explains. A hint explains nothing.
-fn leave_out_explained(findings: &mut Vec<Finding>) {
-    let firm: Vec<&str> = findings.iter().filter(|one| !one.is_hint()).map(|one| one.code).collect();
-    let explained: Vec<&str> = RULES
+/// Leaves out findings that another one explains, as far as both can be about the same thing. A hint explains nothing.
+fn leave_out_explained(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
+    let causes: Vec<(Subject, &[&str])> = findings
         .iter()
-        .filter(|rule| firm.contains(&rule.code))
-        .flat_map(|rule| rule.explains.iter().copied())
+        .filter(|one| !one.is_hint())
+        .map(|one| (one.subject.clone(), explained_by(one.code)))
         .collect();
-    findings.retain(|finding| !explained.contains(&finding.code));
+    findings.retain(|finding| {
+        let explains = |(cause, codes): &(Subject, &[&str])| {
+            codes.contains(&finding.code) && can_be_same(evidence, cause, finding.code, &finding.subject)
+        };
+        !causes.iter().any(explains)
+    });
+}
+
+/// Codes of the findings that a rule explains.
+fn explained_by(code: &str) -> &'static [&'static str] {
+    RULES.iter().find(|rule| rule.code == code).map_or(&[], |rule| rule.explains)
 }
 
 /// Share of the response time from which on one cause is what fills the CPUs.

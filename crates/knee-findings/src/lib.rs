@@ -22,6 +22,8 @@ mod histogram;
 
 mod lack;
 
+mod level;
+
 mod parts;
 
 mod plan;
@@ -33,6 +35,8 @@ pub mod remedy;
 mod rhythm;
 
 mod rules;
+
+mod same;
 
 mod share;
 

@@ -197,6 +197,43 @@ fn a_report_of_several_findings_is_as_recorded() {
     insta::assert_snapshot!(text);
 }
 
+/// A list without an index, and this count beside it.
+fn list_and_count(count: &str, plan: Option<&str>) -> Vec<(&'static str, String)> {
+    let mut scene = Scene::steady();
+    let server = scene.postgres();
+    let list = "SELECT id FROM tasks WHERE organization_id = $1 ORDER BY inserted_at DESC LIMIT 50";
+    let costs = Costs { per_request: 0.2, seconds: 0.055, rows: 50.0, blocks: 4_000.0, ..Costs::default() };
+    scene.statement(server, "2", list, &costs);
+    let scans = 0.2 * RATE as f64;
+    scene.table(server, "public.tasks", 240_000.0, [scans, scans * 240_000.0], [0.0, 0.0]);
+    scene.statement(server, "3", count, &Costs { seconds: 0.008, blocks: 1_200.0, ..Costs::default() });
+    let scans = RATE as f64;
+    scene.table(server, "public.orders", 50_000.0, [scans, scans * 50_000.0], [0.0, 0.0]);
+    if let Some(plan) = plan {
+        scene.text(server, "statement.plan", "3", plan);
+    }
+    let found = scene.report().findings.into_iter().map(|finding| (finding.code, finding.subject.name));
+    found.collect()
+}
+
+#[test]
+fn a_finding_about_one_statement_does_not_hide_one_about_another() {
+    let count = "SELECT count(*) FROM orders";
+    let found = list_and_count(count, None);
+    let codes: Vec<_> = found.iter().map(|(code, _)| *code).collect();
+    assert_eq!(codes, ["missing_index", "count_per_request"]);
+    assert_eq!(found[1].1, count);
+}
+
+#[test]
+fn a_count_that_scans_for_want_of_an_index_is_said_once() {
+    let plan = r#"[{"Plan": {"Node Type": "Aggregate", "Plan Rows": 1, "Plans": [
+        {"Node Type": "Seq Scan", "Relation Name": "orders", "Plan Rows": 250, "Filter": "(owner = $1)"}]}}]"#;
+    let found = list_and_count("SELECT count(*) FROM orders WHERE owner = $1", Some(plan));
+    let codes: Vec<_> = found.iter().map(|(code, _)| *code).collect();
+    assert_eq!(codes, ["missing_index", "missing_index"]);
+}
+
 fn name() -> impl Strategy<Value = String> {
     let known = [
         "statement.calls",

@@ -23,7 +23,7 @@ beside it ([what stops it](../guide/what-stops-it.md)). `knee explain CODE` prin
   not a promise.
 - A rule that lacks evidence could not run. \"Nothing found\" covers only the rules that ran.
 - No rule runs on an invalid run: its figures describe the load generator.
-- If one finding explains another, the more general one is left out.
+- If one finding explains another about the same thing, the more general one is left out.
 
 This page is generated from the rules. To change it, edit the rule and run `KNEE_UPDATE=1 cargo test -p knee-findings`.
 

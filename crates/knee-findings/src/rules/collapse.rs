@@ -8,14 +8,13 @@ use knee_core::observation::SourceKind;
 use knee_core::outcome::Outcome;
 use knee_core::plan::{Executor, Scenario};
 use knee_core::record::Point;
-use knee_core::schedule::Curve;
-use knee_core::unit::Nanos;
 
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::{Evidence, answered};
 use crate::figure::{number, percent};
 use crate::finding::{Remedy, Signal, Subject, Unit};
 use crate::lack::Lack;
+use crate::level::{curve, level};
 use crate::watched::Watched;
 
 pub(super) const RULE: Rule = Rule {
@@ -77,19 +76,6 @@ impl<'p, 'a> Stretch<'p, 'a> {
         let responses: u64 = self.points.iter().map(|point| answered(point)).sum();
         Some((rise("process.cpu.user")? + rise("process.cpu.system")?) / responses.max(1) as f64)
     }
-}
-
-const fn curve(scenario: &Scenario) -> &Curve {
-    match &scenario.executor {
-        Executor::Closed { vus } => vus,
-        Executor::Open { rate, .. } => rate,
-    }
-}
-
-/// The planned level in the middle of an interval.
-fn level(scenario: &Scenario, point: &Point) -> f64 {
-    let middle = point.from.saturating_add(Nanos(point.to.since(point.from).0 / 2));
-    curve(scenario).at(middle.since(scenario.terms.start))
 }
 
 fn check(evidence: &Evidence<'_>) -> Checked {
@@ -175,7 +161,8 @@ fn collapsed(evidence: &Evidence<'_>, best: &Stretch<'_, '_>, last: &Stretch<'_,
             number(last.ok),
             percent(last.ok / best.ok),
             number(best.ok),
-            number(best.in_flight)
+            // Counted at the ends of intervals, where fast responses leave none.
+            if best.in_flight < 1.0 { "hardly any".to_owned() } else { number(best.in_flight) }
         ),
         signals: [Some(fewer), Some(crowd), costlier].into_iter().flatten().collect(),
         remedy: Remedy::advice(
@@ -187,7 +174,8 @@ fn collapsed(evidence: &Evidence<'_>, best: &Stretch<'_, '_>, last: &Stretch<'_,
 
 #[cfg(test)]
 mod tests {
-    use knee_core::schedule::{Arrivals, Stage};
+    use knee_core::schedule::{Arrivals, Curve, Stage};
+    use knee_core::unit::Nanos;
 
     use super::*;
     use crate::Confidence;
@@ -230,6 +218,16 @@ mod tests {
             finding.statement.ends_with("answers 80/s OK, 40 % of the 200/s that it answered with 4"),
             "{finding:?}"
         );
+    }
+
+    #[test]
+    fn a_service_whose_requests_were_too_fast_to_be_seen_in_flight_had_hardly_any() {
+        let of: fn(u64) -> (u64, u64) = |second| match COLLAPSES(second) {
+            (ok, 4) => (ok, 0),
+            other => other,
+        };
+        let finding = arriving(burst(), of).found("collapse").unwrap();
+        assert!(finding.statement.ends_with("200/s that it answered with hardly any"), "{finding:?}");
     }
 
     #[test]

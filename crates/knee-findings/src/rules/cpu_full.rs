@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     code: "cpu_full",
     finds: "CPUs that the service fills",
     needs: "figures of the machine (`host`) or of a process (`pid`)",
-    limits: "a process uses 90 % of the CPUs that it can use; or those that it is bound to are 90 % busy with it and other programs, or all CPUs of the machine are; threads wait for a CPU 20 % of the time (PSI), or 20 % as long as they run; 5 % of the periods of a CPU limit are throttled. Those that it is bound to are left out if it uses less than 10 % of them, or where a finding names a statement or a process that takes half of the response time",
+    limits: "a process uses 90 % of the CPUs that it can use; or those that it is bound to are 90 % busy with it and other programs, or all CPUs of the machine are (time that a hypervisor gives to other machines counts neither as busy nor as idle); threads wait for a CPU 20 % of the time (PSI), or 20 % as long as they run; 5 % of the periods of a CPU limit are throttled. Those that it is bound to are left out if it uses less than 10 % of them, or where a finding names a statement or a process that takes half of the response time",
     source: "Within 15 % of the operational bound a resource counts as the limit; 90 % leaves room for what sampling misses.",
     cause: "The work of the requests takes all CPU time: of the service, of its database on the same machine, or of the load generator beside them.",
     remedy: "Make a request cheaper (profile the busiest process), or give it more CPUs. Load from another machine if the generator is here.",
@@ -30,6 +30,8 @@ const WAITING: f64 = 0.2;
 const THROTTLED: f64 = 0.05;
 /// Share of the CPUs to which it is bound that a process uses itself, below which others fill them without it.
 const PART: f64 = 0.1;
+/// Share of the CPU time that other machines take, from which on it is said.
+const TAKEN: f64 = 0.1;
 
 fn check(evidence: &Evidence<'_>) -> Checked {
     let processes = evidence.sources(SourceKind::Process);
@@ -163,13 +165,23 @@ fn of_host(
             format!("CPUs of {}", host.source.name),
             Some(&host.source.name),
         ),
-        statement: format!("all {} CPUs are {} busy{most}", number(cpus), percent(busy?)),
+        statement: format!("all {} CPUs are {} busy{most}{}", number(cpus), percent(busy?), taken(evidence)),
         signals: [Some(full), pressure].into_iter().flatten().collect(),
         remedy: Remedy::advice(
             "make a request cheaper: profile the busiest process; or load from another machine",
         ),
         gain: doubled(evidence),
     })
+}
+
+/// What to say of the CPU time that a hypervisor gives to other machines.
+fn taken(evidence: &Evidence<'_>) -> String {
+    let taken = evidence.stolen();
+    if taken >= TAKEN {
+        format!("; a neighbour takes {} of their time (steal), which does not count", percent(taken))
+    } else {
+        String::new()
+    }
 }
 
 /// Twice the resource: at best twice the throughput.
@@ -225,6 +237,22 @@ mod tests {
         scene.busy_host(0, 0.97);
         let finding = scene.found("cpu_full").unwrap();
         assert_eq!(finding.statement, "all 4 CPUs are 97 % busy; shop (pid 7) uses 25 % of them");
+    }
+
+    #[test]
+    fn time_that_a_neighbour_takes_is_neither_busy_nor_idle_and_is_said() {
+        let of = |user: f64, idle: f64| {
+            let mut scene = Scene::steady();
+            let host = scene.host(4.0);
+            for (mode, cpus) in [("user", user), ("system", 0.0), ("idle", idle), ("steal", 1.2)] {
+                scene.counter(host, "host.cpu.time", mode, cpus);
+            }
+            scene.found("cpu_full").map(|finding| finding.statement)
+        };
+        let says =
+            "all 4 CPUs are 100 % busy; a neighbour takes 30 % of their time (steal), which does not count";
+        assert_eq!(of(2.8, 0.0).unwrap(), says);
+        assert_eq!(of(1.4, 1.4), None, "half of what the machine gets is idle");
     }
 
     /// A service that is bound to one of four CPUs with its database, which together fill it this much.

@@ -1,6 +1,7 @@
 //! Pages by OFFSET: all rows before the page are read and thrown away.
 //!
-//! Needs the statements of a PostgreSQL server.
+//! Needs the statements of a PostgreSQL server. Where no index has the order, all rows are read for the first page,
+//! too: that is `sort_mismatch`.
 
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
@@ -8,11 +9,13 @@ use crate::figure::{number, percent, seconds};
 use crate::finding::{Gain, Remedy, Signal, Unit};
 use crate::query;
 
+use super::sort_mismatch::is_unordered;
+
 pub(super) const RULE: Rule = Rule {
     code: "deep_offset",
     finds: "pages by OFFSET that read far more rows than they return",
     needs: "a PostgreSQL server with pg_stat_statements",
-    limits: "a statement with OFFSET and 10 % of the execution time reads 20 blocks per row; scans of its table read 20 times the rows that it returns",
+    limits: "a statement with OFFSET and 10 % of the execution time reads 20 blocks per row; scans of its table read 20 times the rows that it returns; if it orders by columns of a table, an index begins with them. All, or nothing",
     source: "An offset reads what it skips. 20 times the rows is page 20.",
     cause: "The statement reads all rows before the page, and the deeper the page, the more.",
     remedy: "Page by the last key that was shown: WHERE (order columns) < ($1, $2) ORDER BY ... LIMIT n.",
@@ -25,7 +28,9 @@ const TIMES: f64 = 20.0;
 fn check(evidence: &Evidence<'_>) -> Checked {
     let mut drafts = Vec::new();
     for (server, queries) in query::servers(evidence)? {
-        for query in query::heavy(&queries).filter(|query| query.statement.offset) {
+        let pages =
+            query::heavy(&queries).filter(|query| query.statement.offset && !is_unordered(&server, query));
+        for query in pages {
             let Some(table) = query.statement.tables.first().and_then(|named| query::table(&server, named))
             else {
                 continue;
@@ -86,6 +91,8 @@ mod tests {
         let costs = Costs { seconds: 0.004, rows: 20.0, blocks, ..Costs::default() };
         scene.statement(server, "2", text, &costs);
         scene.table(server, "public.posts", 90_000.0, [0.0, 0.0], [1_000.0, 1_000.0 * rows_per_scan]);
+        let key = "CREATE UNIQUE INDEX posts_pkey ON public.posts USING btree (id)";
+        scene.text(server, "index.definition", "public.posts_pkey", key);
         scene
     }
 

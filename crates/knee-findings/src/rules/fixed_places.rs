@@ -2,10 +2,8 @@
 //!
 //! Needs a run whose load has several levels. Does not name the places; with a database observed, `pool_exhausted` does.
 
-use knee_core::plan::Executor;
+use knee_core::plan::{Executor, Scenario};
 use knee_core::record::Point;
-use knee_core::schedule::Curve;
-use knee_core::unit::Nanos;
 
 use crate::bound;
 use crate::definition::{Checked, Draft, Rule};
@@ -13,6 +11,7 @@ use crate::evidence::{Evidence, answered};
 use crate::figure::{number, percent};
 use crate::finding::{Remedy, Signal, Subject, Unit};
 use crate::lack::Lack;
+use crate::level::level;
 use crate::rhythm::median;
 
 pub(super) const RULE: Rule = Rule {
@@ -44,9 +43,9 @@ struct Part {
 
 fn check(evidence: &Evidence<'_>) -> Checked {
     let lack = || Lack::of("a closed load of several levels; `knee sweep` makes one");
-    let curve = curve(evidence).ok_or_else(lack)?;
-    let levels: Vec<(f64, &Point)> =
-        evidence.steady().into_iter().map(|point| (level(curve, point), point)).collect();
+    let scenario = growing(evidence).ok_or_else(lack)?;
+    let levels = evidence.steady().into_iter().map(|point| (level(scenario, point), point));
+    let levels: Vec<(f64, &Point)> = levels.filter(|(users, _)| *users > 0.0).collect();
     let most = levels.iter().map(|(users, _)| *users).fold(0.0, f64::max);
     let part = |from: f64, to: f64| part(&levels, from * most, to * most);
     let low = part(0.0, 1.0 / RANGE).ok_or_else(lack)?;
@@ -96,19 +95,11 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     }])
 }
 
-/// The virtual users over time, if one closed scenario is all of the load.
-fn curve<'a>(evidence: &Evidence<'a>) -> Option<&'a Curve> {
-    match evidence.run.head.plan.scenarios.as_slice() {
-        [only] => match &only.executor {
-            Executor::Closed { vus } if !vus.stages.is_empty() => Some(vus),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-fn level(curve: &Curve, point: &Point) -> f64 {
-    curve.at(point.from.saturating_add(Nanos(point.to.since(point.from).0 / 2)))
+/// The scenario, if a closed one whose virtual users change is all of the load.
+fn growing<'a>(evidence: &Evidence<'a>) -> Option<&'a Scenario> {
+    let [only] = evidence.run.head.plan.scenarios.as_slice() else { return None };
+    let grows = matches!(&only.executor, Executor::Closed { vus } if !vus.stages.is_empty());
+    grows.then_some(only)
 }
 
 fn part(levels: &[(f64, &Point)], from: f64, to: f64) -> Option<Part> {
@@ -148,6 +139,18 @@ mod tests {
     #[test]
     fn places_are_counted_from_outside() {
         let finding = served(45.0).found("fixed_places").unwrap();
+        assert!(finding.statement.contains("about 45 places"), "{}", finding.statement);
+    }
+
+    #[test]
+    fn places_are_counted_in_a_scenario_that_begins_later_too() {
+        let users = |second: u64| 2.0 * (second as f64 - 30.0 + 0.5);
+        let rate = move |second| if second < 30 { 0 } else { (users(second).min(45.0) / 0.01) as u64 };
+        let mut scene = Scene::sized(90, rate, ramp(), move |sample, second, dice| {
+            sample.wait = 0.01 * (users(second) / 45.0).max(1.0) * (0.95 + 0.1 * dice.share());
+        });
+        scene.run.head.plan.scenarios[0].terms.start = Nanos::from_secs(30);
+        let finding = scene.found("fixed_places").unwrap();
         assert!(finding.statement.contains("about 45 places"), "{}", finding.statement);
     }
 

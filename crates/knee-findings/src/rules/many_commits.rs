@@ -8,11 +8,13 @@ use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
 use crate::figure::number;
 use crate::finding::{Remedy, Signal, Subject, SubjectKind, Unit};
+use crate::lack::Lack;
+use crate::watched::Watched;
 
 pub(super) const RULE: Rule = Rule {
     code: "many_commits",
     finds: "many small writing transactions per request",
-    needs: "a PostgreSQL server of version 14 to 17 for the second signal",
+    needs: "a PostgreSQL server of version 14 or later",
     limits: "5 transactions per response, of which each changes 2 rows at most and at least half of a row; 2 flushes of the WAL per response. Two of them, or nothing",
     source: "Five commits of one row each cost five flushes; together they cost one.",
     cause: "A loop writes row by row, each in a transaction of its own (autocommit).",
@@ -25,10 +27,12 @@ const COMMITS: f64 = 5.0;
 const ROWS_MIN: f64 = 0.5;
 const ROWS_MAX: f64 = 2.0;
 const FLUSHES: f64 = 2.0;
+/// Where flushes of the WAL are counted.
+pub(super) const COUNTED: &str = "pg_stat_wal, or pg_stat_io";
 
 fn check(evidence: &Evidence<'_>) -> Checked {
     let mut drafts = Vec::new();
-    for server in evidence.needed(SourceKind::Postgres)? {
+    for server in with_flushes(evidence.needed(SourceKind::Postgres)?)? {
         let Some((_, commits)) = server.rises("database.commits").into_iter().next() else { continue };
         let changed: f64 = ["database.rows.inserted", "database.rows.updated", "database.rows.deleted"]
             .iter()
@@ -46,7 +50,7 @@ fn check(evidence: &Evidence<'_>) -> Checked {
                 COMMITS,
                 "pg_stat_database",
             ),
-            Signal::at_least("flushes of the WAL per response", Unit::Count, flushes, FLUSHES, "pg_stat_wal"),
+            Signal::at_least("flushes of the WAL per response", Unit::Count, flushes, FLUSHES, COUNTED),
         ]
         .into_iter()
         .flatten()
@@ -71,6 +75,16 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     Ok(drafts)
 }
 
+/// The servers whose flushes of the WAL are known, at least one.
+///
+/// # Errors
+/// If none is: both signals are needed.
+pub(super) fn with_flushes(servers: Vec<Watched<'_>>) -> Result<Vec<Watched<'_>>, Lack> {
+    let known: Vec<_> = servers.into_iter().filter(|server| server.rise("wal.syncs", "").is_some()).collect();
+    let lack = || Lack::of("counts of WAL flushes: PostgreSQL 14 and later have them");
+    (!known.is_empty()).then_some(known).ok_or_else(lack)
+}
+
 #[cfg(test)]
 mod tests {
     use crate::testing::Scene;
@@ -87,5 +101,13 @@ mod tests {
         };
         assert_eq!(of(10_000.0, 6_000.0).unwrap().evidence.len(), 2);
         assert_eq!(of(100.0, 80.0), None);
+    }
+
+    #[test]
+    fn a_server_that_does_not_count_its_flushes_is_no_healthy_one() {
+        let mut scene = Scene::steady();
+        scene.postgres();
+        let lacks = "counts of WAL flushes: PostgreSQL 14 and later have them";
+        assert_eq!(scene.lacks("many_commits").unwrap(), lacks);
     }
 }

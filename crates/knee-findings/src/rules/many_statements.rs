@@ -1,18 +1,20 @@
 //! One statement many times per request: N + 1 queries.
 //!
-//! Needs the statements of a PostgreSQL server.
+//! Needs the statements of a PostgreSQL server. Where the load varies, executions that do not vary with it are work
+//! outside of requests, such as that of a poller of a queue; where it does not, the two look the same.
 
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
 use crate::figure::{number, seconds};
 use crate::finding::{Gain, Remedy, Signal, Unit};
-use crate::query;
+use crate::query::{self, Query};
+use crate::watched::Watched;
 
 pub(super) const RULE: Rule = Rule {
     code: "many_statements",
     finds: "one short statement many times per request (N + 1)",
     needs: "a PostgreSQL server with pg_stat_statements",
-    limits: "5 calls of one statement per response, of 1 ms each at most; 5 scans of its table per response",
+    limits: "5 calls of one statement per response, of 1 ms each at most; 5 scans of its table per response. Nothing if responses per second vary by 20 % between readings and the calls less than a quarter as much",
     source: "A page needs a handful of statements. With five of the same, a loop stands around it.",
     cause: "Each row of a list is completed by a statement of its own, each with a round trip.",
     remedy: "Read them together: a join, `= ANY($1)`, or the eager loading of the ORM.",
@@ -24,6 +26,12 @@ const CALLS: f64 = 5.0;
 const SCANS: f64 = 5.0;
 /// Seconds.
 const SHORT: f64 = 0.001;
+/// Responses per second that vary by this factor show what varies with them.
+const VARIES: f64 = 1.2;
+/// Growth of the calls per growth of the responses, below which they do not follow the load.
+const FOLLOWS: f64 = 0.25;
+/// Fewest responses at both paces: of fewer, a few requests more can be chance.
+const RESPONSES_MIN: f64 = 200.0;
 
 fn check(evidence: &Evidence<'_>) -> Checked {
     let mut drafts = Vec::new();
@@ -33,6 +41,10 @@ fn check(evidence: &Evidence<'_>) -> Checked {
         });
         for query in often {
             let Some(named) = query.statement.tables.first() else { continue };
+            let growth = growth(evidence, &server, query);
+            if growth.is_some_and(|growth| growth < FOLLOWS) {
+                continue;
+            }
             let scans = query::table(&server, named).and_then(|table| {
                 let per_second = table.seq_scans + table.index_scans;
                 evidence.throughput().map(|throughput| per_second / throughput)
@@ -57,9 +69,10 @@ fn check(evidence: &Evidence<'_>) -> Checked {
             drafts.push(Draft {
                 subject: query.subject(&server),
                 statement: format!(
-                    "each request executes the same statement on {named} {} times, {} in all without round trips",
+                    "the same statement on {named} is executed {} times per response, {} in all without round trips{}",
                     number(query.per_request),
-                    seconds(query.seconds_per_request())
+                    seconds(query.seconds_per_request()),
+                    if growth.is_some() { "" } else { ", if all of them belong to requests" }
                 ),
                 signals: signals.into_iter().flatten().collect(),
                 remedy: Remedy::advice("read the rows together: a join, `= ANY($1)`, or the eager loading of the ORM"),
@@ -74,8 +87,34 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     Ok(drafts)
 }
 
+/// How much the calls of a statement grow with the responses: 1 in proportion, 0 not at all. Compares the slower half
+/// of the time between readings with the faster one. `None` if the responses do not vary enough.
+fn growth(evidence: &Evidence<'_>, server: &Watched<'_>, query: &Query<'_>) -> Option<f64> {
+    let series = server.series("statement.calls", query.id)?;
+    let (from, to) = evidence.window();
+    let spans = series.points.windows(2).filter(|pair| pair[1].0 > from && pair[0].0 < to);
+    // Seconds, responses and calls.
+    let mut spans: Vec<[f64; 3]> = spans
+        .map(|pair| {
+            let seconds = pair[1].0.since(pair[0].0).as_secs_f64();
+            [seconds, evidence.answered_within(pair[0].0, pair[1].0), (pair[1].1 - pair[0].1).max(0.0)]
+        })
+        .filter(|span| span[0] > 0.0 && span.iter().all(|figure| figure.is_finite()))
+        .collect();
+    spans.sort_by(|one, other| (one[1] / one[0]).total_cmp(&(other[1] / other[0])));
+    let (slow, fast) = spans.split_at(spans.len() / 2);
+    let sum = |spans: &[[f64; 3]], place: usize| spans.iter().map(|span| span[place]).sum::<f64>();
+    let pace = |spans: &[[f64; 3]], place: usize| sum(spans, place) / sum(spans, 0);
+    let grew = |place: usize| pace(fast, place) / pace(slow, place);
+    let varies = grew(1) >= VARIES && sum(slow, 1) >= RESPONSES_MIN && sum(fast, 1) >= RESPONSES_MIN;
+    let growth = grew(2).ln() / grew(1).ln();
+    (varies && !growth.is_nan()).then_some(growth)
+}
+
 #[cfg(test)]
 mod tests {
+    use knee_core::schedule::Curve;
+
     use crate::Confidence;
     use crate::testing::{Costs, Scene};
 
@@ -92,7 +131,34 @@ mod tests {
     fn twenty_authors_of_a_page_are_found_and_three_lookups_are_not() {
         let finding = called(20.0).found("many_statements").unwrap();
         assert_eq!(finding.confidence, Confidence::Likely);
-        assert!(finding.statement.contains("on authors 20 times"), "{}", finding.statement);
+        let says = "the same statement on authors is executed 20 times per response, 1.00 ms in all without round \
+                    trips, if all of them belong to requests";
+        assert_eq!(finding.statement, says);
         assert_eq!(called(3.0).found("many_statements"), None);
+    }
+
+    /// 500 responses per second, and 1,000 from second 15 on; with so many calls in each second.
+    fn varying(calls: impl Fn(u64) -> f64) -> Scene {
+        let rate = |second: u64| if second < 15 { 500 } else { 1_000 };
+        let mut scene = Scene::sized(30, rate, Curve::constant(10.0), |_, _, _| {});
+        let server = scene.postgres();
+        let text = "SELECT id FROM jobs WHERE state = $1 LIMIT $2";
+        scene.statement(server, "2", text, &Costs::default());
+        scene.stepped(server, "statement.calls", "2", calls);
+        scene.counter(server, "statement.exec_time", "2", 0.4);
+        scene.table(server, "public.jobs", 5_000.0, [0.0, 0.0], [9_000.0, 9_000.0]);
+        scene
+    }
+
+    #[test]
+    fn a_poller_that_asks_as_often_under_every_load_is_no_work_of_requests() {
+        assert_eq!(varying(|_| 9_000.0).found("many_statements"), None);
+    }
+
+    #[test]
+    fn executions_that_follow_the_load_belong_to_requests() {
+        let finding = varying(|second| if second < 15 { 5_000.0 } else { 10_000.0 });
+        let finding = finding.found("many_statements").unwrap();
+        assert!(finding.statement.ends_with("in all without round trips"), "{}", finding.statement);
     }
 }

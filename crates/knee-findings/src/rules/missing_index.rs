@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
     code: "missing_index",
     finds: "a statement that scans a large table because no index fits its condition",
     needs: "a PostgreSQL server with pg_stat_statements",
-    limits: "a statement with 10 % of the execution time reads 100 blocks per call and 50 per row; the table has sequential scans of 10,000 rows each, at least half as many as the statement has calls; the plan keeps 5 % of the rows at most. No index begins with a compared column; for a pattern, no index of trigrams does. For a deletion or an update of keys, the table is one that refers to the changed one, and no index begins with its foreign key. Or: the plan scans the table because the condition converts a column with which an index begins, or because an OR compares columns of two tables; or the plan has an index for every value, and the table is scanned all the same",
+    limits: "a statement with 10 % of the execution time reads 100 blocks per call and 50 per row; the table has sequential scans of 10,000 rows each, at least half as many as the statement has calls; the plan keeps 5 % of the rows at most. Two of them, or nothing; nothing if the plan keeps more, unless the statement returns fewer or is a page in an order; and nothing for counts, sums and groups if it is unknown what the plan keeps. No index begins with a compared column, unless it is partial; for a pattern, no index of trigrams does. For a deletion or an update of keys, the table is one that refers to the changed one, and no index begins with its foreign key. Or: the plan scans the table because the condition converts a column with which an index begins, or because an OR compares columns of two tables; or the plan has an index for every value, and the table is scanned all the same",
     source: "10,000 rows are PgHero's bar for a sequential scan that matters; 5 % is where planners prefer an index.",
     cause: "Each call reads the whole table to return a few rows, so its time grows with the table. A pattern with a leading wildcard cannot use an ordinary index; a deletion looks for rows that refer to the deleted one. An index does not serve a column that is converted, nor a value of another type, as some drivers send it. An OR over two tables can only be checked on the rows of both.",
     remedy: "Create the index (CONCURRENTLY on a live database); or compare the column with a value of its own type, or make two statements of the OR and a UNION of them. Run the load again and compare.",
@@ -48,11 +48,12 @@ fn searched(evidence: &Evidence<'_>, server: &Watched<'_>, query: &Query<'_>, na
     let table = query::table(server, named)?;
     let (remedy, first) = remedy(query, &table, named)?;
     let statement = format!(
-        "a statement scans {} ({} rows) for {} rows, {} of the database's time; no index begins with {first}",
+        "a statement scans {} ({} rows) for {} rows, {} of the database's time; {}",
         table.name,
         number(table.live_rows),
         number(query.rows),
         percent(query.time_share),
+        missing(&table, &first),
     );
     let kept = kept(server, query, &table);
     draft(evidence, server, query, &table, kept, statement, remedy)
@@ -81,18 +82,29 @@ fn referring(
     keys.iter().filter(without_index).find_map(|key| {
         let table = query::table(server, key.table)?;
         let statement = format!(
-            "each {} of {} scans {} ({} rows) for rows that refer to it, {} of the database's time; no index begins with {}",
+            "each {} of {} scans {} ({} rows) for rows that refer to it, {} of the database's time; {}",
             query.statement.verb,
             changed.name,
             table.name,
             number(table.live_rows),
             percent(query.time_share),
-            key.columns.first()?
+            missing(&table, key.columns.first()?)
         );
         let columns = key.columns.iter().map(|column| (*column).to_owned()).collect();
         let remedy = Remedy::Index { table: table.whole.to_owned(), columns };
         draft(evidence, server, query, &table, None, statement, remedy)
     })
+}
+
+/// What there is not. A partial index serves statements with its condition alone.
+fn missing(table: &Table<'_>, column: &str) -> String {
+    let begins = |index: &IndexShape| index.columns.first().is_some_and(|first| first.column.name == column);
+    let is_there = table.indexes.iter().any(|index| index.partial && begins(index));
+    if is_there {
+        format!("only a partial index begins with {column}")
+    } else {
+        format!("no index begins with {column}")
+    }
 }
 
 /// The index that the statement needs, and its first column.
@@ -133,8 +145,8 @@ fn columns(query: &Query<'_>, table: &Table<'_>, named: &str) -> Option<Vec<Stri
     } else {
         columns.extend(range.map(|column| column.name.clone()));
     }
-    let searched =
-        |name: &str| statement.equals.iter().chain(&statement.ranges).any(|column| column.name == name);
+    let compared = || statement.equals.iter().chain(&statement.ranges);
+    let searched = |name: &str| compared().any(|column| of_table(&column.table) && column.name == name);
     let fits = |index: &IndexShape| {
         !index.partial && index.columns.first().is_some_and(|first| searched(&first.column.name))
     };
@@ -197,6 +209,69 @@ mod tests {
         scene.text(0, "statement.plan", "2", r#"[{"Plan": {"Node Type": "Limit", "Plan Rows": 20, "Plans": [
             {"Node Type": "Seq Scan", "Relation Name": "products", "Plan Rows": 250, "Filter": "(shop = $1)"}]}}]"#);
         assert_eq!(scene.found("missing_index").unwrap().confidence, Confidence::Strong);
+    }
+
+    fn plan(kept: u32) -> String {
+        format!(
+            r#"[{{"Plan": {{"Node Type": "Aggregate", "Plan Rows": 1, "Plans": [
+            {{"Node Type": "Seq Scan", "Relation Name": "products", "Plan Rows": {kept},
+            "Filter": "(shop = $1)"}}]}}}}]"#
+        )
+    }
+
+    /// A statement that returns 20 rows, with a plan that keeps 60 %.
+    fn keeping_many(text: &str) -> Scene {
+        let mut scene = scanning(text);
+        scene.text(0, "statement.plan", "2", &plan(30_000));
+        scene
+    }
+
+    #[test]
+    fn a_scan_that_keeps_many_rows_is_healthy_because_no_planner_would_use_an_index() {
+        let some = "SELECT id, name FROM products WHERE shop = $1 LIMIT 20";
+        assert!(scanning(some).found("missing_index").is_some());
+        assert_eq!(keeping_many(some).found("missing_index"), None);
+    }
+
+    #[test]
+    fn a_page_in_an_order_and_a_value_that_is_rare_need_few_rows_although_the_plan_keeps_many() {
+        assert_eq!(keeping_many(LIST).found("missing_index").unwrap().confidence, Confidence::Likely);
+        let rare = "SELECT id, name FROM products WHERE shop = $1";
+        assert_eq!(keeping_many(rare).found("missing_index").unwrap().confidence, Confidence::Likely);
+    }
+
+    #[test]
+    fn a_count_is_no_report_over_most_rows_only_if_the_plan_says_so() {
+        let mut scene = scanning("SELECT count(*) FROM products WHERE shop = $1");
+        assert_eq!(scene.found("missing_index"), None, "it can count most rows");
+        scene.text(0, "statement.plan", "2", &plan(30_000));
+        assert_eq!(scene.found("missing_index"), None);
+        scene.text(0, "statement.plan", "2", &plan(250));
+        assert_eq!(scene.found("missing_index").unwrap().confidence, Confidence::Strong);
+    }
+
+    #[test]
+    fn a_column_of_the_same_name_in_another_table_of_a_join_is_another_column() {
+        let text =
+            "SELECT p.id FROM products p JOIN shops c ON c.id = p.shop WHERE c.id = $1 AND p.name = $2";
+        let finding = scanning(text).found("missing_index").unwrap();
+        let columns = vec!["name".to_owned()];
+        assert_eq!(finding.remedy, Remedy::Index { table: "public.products".into(), columns });
+        let own = "SELECT p.id FROM products p JOIN shops c ON c.id = p.shop WHERE p.id = $1 AND p.name = $2";
+        assert_eq!(scanning(own).found("missing_index"), None);
+    }
+
+    #[test]
+    fn an_index_of_some_rows_is_named_as_what_is_there() {
+        let mut scene = scanning(LIST);
+        let partial = "CREATE INDEX p ON public.products USING btree (shop) WHERE (name IS NULL)";
+        scene.text(0, "index.definition", "public.p", partial);
+        let finding = scene.found("missing_index").unwrap();
+        assert!(
+            finding.statement.ends_with("only a partial index begins with shop"),
+            "{}",
+            finding.statement
+        );
     }
 
     #[test]

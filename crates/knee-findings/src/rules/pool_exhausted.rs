@@ -10,14 +10,15 @@ use crate::evidence::Evidence;
 use crate::figure::{number, percent};
 use crate::finding::{Gain, Remedy, Signal, Subject, SubjectKind, Unit};
 use crate::lack::Lack;
+use crate::rhythm::median;
 use crate::watched::Watched;
 
 pub(super) const RULE: Rule = Rule {
     code: "pool_exhausted",
     finds: "requests that wait for a connection of the service's pool",
     needs: "a PostgreSQL server, with 8 samples of its backends by application",
-    limits: "all connections of an application are busy in 90 % of the samples, and their number does not change; the load has 1.5 times as many requests in flight; the CPUs, or those that an observed process can use, are busy to 70 % at most",
-    source: "Little's law: with all of c connections busy, requests beyond c only wait.",
+    limits: "all connections of an application, 2 at least if others have some, are busy in 90 % of the samples, and their number does not change; the youngest of their transactions is usually so short that they can serve a tenth of the responses; the load has 1.5 times as many requests in flight; the CPUs, or those that an observed process can use, are busy to 70 % at most",
+    source: "Little's law: with all of c connections busy, requests beyond c only wait; and c connections whose transactions take t serve c / t of them per second. A session that was forgotten, a dump or a report has one transaction for the whole time.",
     cause: "The pool is smaller than the concurrency that the service needs, or a connection is held longer than its statements take.",
     remedy: "Hold a connection only while a statement runs; then enlarge the pool, up to about twice the CPUs of the database.",
     explains: &["fixed_places"],
@@ -29,6 +30,10 @@ const SAMPLES_MIN: usize = 8;
 const PINNED: f64 = 0.9;
 const IN_FLIGHT: f64 = 1.5;
 const BUSY: f64 = 0.7;
+/// Connections of an application beside others: one alone is rather a session of an operator or a worker.
+const SIZE_MIN: f64 = 2.0;
+/// Responses per transaction of the pool, at most.
+const RESPONSES: f64 = 10.0;
 
 fn check(evidence: &Evidence<'_>) -> Checked {
     of_each_pool(evidence, |server, application, all, busy| {
@@ -76,6 +81,9 @@ fn exhausted(
         return None;
     }
     let (mean, throughput) = (evidence.response_mean()?, evidence.throughput()?);
+    if !serves(server, application, size, throughput) {
+        return None;
+    }
     let in_flight = mean * throughput;
     let signals = [
         Signal::at_least(
@@ -115,9 +123,22 @@ fn exhausted(
     })
 }
 
+/// Whether so many connections can be those that serve the load: their transactions are short enough for it. Of
+/// several connections, the youngest transaction tells, because some of a pool can have been lost. Observations of
+/// earlier versions do not have it.
+fn serves(server: &Watched<'_>, application: &str, size: f64, throughput: f64) -> bool {
+    let applications = server.means("activity.backends");
+    let alone = applications.iter().all(|(name, mean)| *name == application || *mean <= 0.0);
+    let youngest = median(&server.levels("activity.transaction_age.youngest", application));
+    let is_short = youngest.is_none_or(|age| age <= RESPONSES * size / throughput);
+    is_short && (alone || size >= SIZE_MIN)
+}
+
 #[cfg(test)]
 mod tests {
+    use knee_core::observation::SeriesKind;
     use knee_core::schedule::Curve;
+    use knee_core::unit::Nanos;
 
     use crate::Confidence;
     use crate::testing::{RATE, Scene};
@@ -149,6 +170,49 @@ mod tests {
         };
         assert!(of(8).found("pool_exhausted").is_some());
         assert_eq!(of(5).lacks("pool_exhausted").unwrap(), "8 samples of the backends by application");
+    }
+
+    /// Another application with so many connections, whose transactions began before the run.
+    fn beside(size: f64) -> Scene {
+        let mut scene = pool(10.0, 2.0);
+        let server = scene.observations.sources.len() - 1;
+        scene.gauge(server, "activity.backends", "psql", size);
+        scene.gauge(server, "activity.backends.busy", "psql", size);
+        scene
+    }
+
+    fn aged(mut scene: Scene, application: &str, age: impl Fn(u64) -> f64) -> Scene {
+        let server = scene.observations.sources.len() - 1;
+        let ages = (0..=30).map(|second| (Nanos::from_secs(second), age(second))).collect();
+        scene.points(server, "activity.transaction_age.youngest", application, SeriesKind::Gauge, ages);
+        scene
+    }
+
+    #[test]
+    fn a_forgotten_session_with_an_open_transaction_is_no_pool() {
+        let old = |second: u64| 600.0 + second as f64;
+        assert_eq!(beside(1.0).found("pool_exhausted"), None);
+        assert_eq!(aged(beside(1.0), "psql", old).found("pool_exhausted"), None);
+    }
+
+    #[test]
+    fn a_dump_on_several_connections_and_workers_with_long_statements_are_no_pool() {
+        let dump = |second: u64| 1.0 + second as f64;
+        assert_eq!(aged(beside(2.0), "psql", dump).found("pool_exhausted"), None);
+        let reports = |second: u64| (second % 5) as f64;
+        assert_eq!(aged(beside(3.0), "psql", reports).found("pool_exhausted"), None);
+    }
+
+    #[test]
+    fn a_full_pool_of_short_transactions_is_found() {
+        let short = aged(pool(2.0, 2.0), "shop", |second| 0.000_5 * (second % 4) as f64);
+        assert_eq!(short.found("pool_exhausted").unwrap().confidence, Confidence::Strong);
+    }
+
+    #[test]
+    fn one_connection_for_the_whole_service_is_a_pool_if_there_is_no_other_one() {
+        let one = aged(pool(1.0, 1.0), "shop", |_| 0.000_5);
+        assert!(one.found("pool_exhausted").is_some());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
 use crate::figure::percent;
 use crate::finding::{Remedy, Signal, Subject, SubjectKind, Unit};
+use crate::lack::Lack;
 
 use super::cpu_full;
 
@@ -28,10 +29,12 @@ const FULL: f64 = 0.9;
 const EXECUTING: f64 = 0.3;
 
 fn check(evidence: &Evidence<'_>) -> Checked {
+    let mut known = false;
     let mut drafts = Vec::new();
     for redis in evidence.needed(SourceKind::Redis)? {
         let used = bound::both(&redis, "redis.cpu.main.user", "redis.cpu.main.system")
             .and_then(crate::watched::Rise::per_second);
+        known |= used.is_some();
         let Some(full) = Signal::at_least(
             "share of the time that the main thread runs",
             Unit::Share,
@@ -69,13 +72,23 @@ fn check(evidence: &Evidence<'_>) -> Checked {
             gain: cpu_full::doubled(evidence),
         });
     }
-    Ok(drafts)
+    let lack = || Lack::of("the CPU time of the main thread: Redis 6.2 and later have it");
+    known.then_some(drafts).ok_or_else(lack)
 }
 
 #[cfg(test)]
 mod tests {
     use crate::Confidence;
     use crate::testing::Scene;
+
+    #[test]
+    fn a_redis_that_does_not_tell_the_time_of_its_main_thread_is_no_healthy_one() {
+        let mut scene = Scene::steady();
+        scene.redis();
+        scene.observations.series.retain(|series| !series.name.starts_with("redis.cpu.main"));
+        let lacks = "the CPU time of the main thread: Redis 6.2 and later have it";
+        assert_eq!(scene.lacks("redis_thread").unwrap(), lacks);
+    }
 
     #[test]
     fn a_full_main_thread_is_found_with_its_command_and_a_busy_one_is_healthy() {

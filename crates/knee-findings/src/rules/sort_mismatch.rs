@@ -1,7 +1,8 @@
 //! A page of sorted rows for which many rows are read and sorted, because no index has its order.
 //!
 //! Needs the statements of a PostgreSQL server, with the definitions of indexes. Does not look at statements whose
-//! condition has no index at all: that is `missing_index`.
+//! condition has no index at all: that is `missing_index`. Where an index has the order and rows are skipped, it is
+//! `deep_offset`.
 
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
@@ -16,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     code: "sort_mismatch",
     finds: "a sort of many rows for a few, because no index has the order of the statement",
     needs: "a PostgreSQL server with pg_stat_statements, and the definitions of its indexes",
-    limits: "a statement with ORDER BY, LIMIT and 10 % of the execution time reads 20 blocks per row, or with each call 90 % of a table of 100 blocks or more; scans of its table read 20 times the rows that it returns; the plan sorts 20 times the rows that it returns; it writes temporary blocks. If the statement has a condition, an index begins with its columns; none has them, all before it, and then the order with its directions and places of NULLs",
+    limits: "a statement with ORDER BY, LIMIT and 10 % of the execution time reads 20 blocks per row, or with each call 90 % of a table of 100 blocks or more; scans of its table read 20 times the rows that it returns; the plan sorts 20 times the rows that it returns; it writes temporary blocks. If the statement has a condition, an index begins with its columns; none has them, all before it, and then the order with its directions and places of NULLs. If the statement has OFFSET, no index begins with its order behind compared columns",
     source: "Reading 20 rows to return one is where an index in the order of the statement pays in PgHero and pganalyze.",
     cause: "A sort must read all rows before it returns the first. DESC NULLS LAST, the usual wish, is not the reverse of an ascending index. An index that has the order alone leads past the rows that the condition leaves out: the newest of all are read to find the newest of one owner.",
     remedy: "Create an index with the compared columns first, then the columns of the order with the same directions and places of NULLs.",
@@ -35,7 +36,9 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     let mut drafts = Vec::new();
     for (server, queries) in query::servers(evidence)? {
         let pages = query::heavy(&queries).filter(|query| {
-            query.statement.limit && !query.statement.order.is_empty() && !query.statement.offset
+            let statement = &query.statement;
+            let is_page = statement.limit && !statement.order.is_empty();
+            is_page && (!statement.offset || is_unordered(&server, query))
         });
         for query in pages {
             drafts.extend(
@@ -46,6 +49,27 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     Ok(drafts)
 }
 
+/// Whether a statement asks for an order of columns of one table of which no index has even the first: then all rows
+/// are read and sorted for every page, the first one too.
+pub(super) fn is_unordered(server: &Watched<'_>, query: &Query<'_>) -> bool {
+    let order = &query.statement.order;
+    let ordered = query.statement.tables.iter().find_map(|named| {
+        let table = query::table(server, named)?;
+        has_order(&table, named, order).then_some((named, table))
+    });
+    ordered.is_some_and(|(named, table)| {
+        let equals = query::equality_columns(&query.statement, &table, named);
+        // The columns behind the first are sorted in groups (Incremental Sort).
+        !table.indexes.iter().any(|index| follows(index, &equals, &order[..1]))
+    })
+}
+
+/// Whether a table has all columns of an order; not of none.
+fn has_order(table: &Table<'_>, named: &str, order: &[Ordered]) -> bool {
+    let here = |ordered: &Ordered| ordered.column.table.as_ref().is_none_or(|of| of == named);
+    !order.is_empty() && order.iter().all(|ordered| here(ordered) && table.has(&ordered.column.name))
+}
+
 fn sorted(evidence: &Evidence<'_>, server: &Watched<'_>, query: &Query<'_>, named: &str) -> Option<Draft> {
     let table = query::table(server, named)?;
     let equals = query::equality_columns(&query.statement, &table, named);
@@ -53,10 +77,7 @@ fn sorted(evidence: &Evidence<'_>, server: &Watched<'_>, query: &Query<'_>, name
     let conditions = &query.statement;
     let has_condition =
         conditions.alternatives || !conditions.equals.is_empty() || !conditions.ranges.is_empty();
-    let here = |ordered: &Ordered| ordered.column.table.as_ref().is_none_or(|of| of == named);
-    if !order.iter().all(|ordered| here(ordered) && table.has(&ordered.column.name))
-        || !is_mismatched(&table, has_condition, &equals, order)
-    {
+    if !has_order(&table, named, order) || !is_mismatched(&table, has_condition, &equals, order) {
         return None;
     }
     let signals = signals(server, query, &table);
@@ -270,6 +291,34 @@ mod tests {
         let mut scene = mailbox("mailbox", 4_000.0, 160_000.0);
         scene.text(0, "index.definition", "public.p", partial);
         assert_eq!(scene.found("sort_mismatch"), None);
+    }
+
+    /// Pages of the newest todos by OFFSET, of a table with this index.
+    fn skipping(index: &str) -> Scene {
+        let mut scene = newest("created_at DESC, id DESC", 834.0, 100_000.0);
+        let costs =
+            Costs { per_request: 1.0, seconds: 0.078, rows: 200.0, blocks: 9_000.0, ..Costs::default() };
+        let text = "SELECT id, name FROM todos ORDER BY created_at DESC, id DESC LIMIT $1 OFFSET $2";
+        scene.statement(0, "2", text, &costs);
+        let definition = format!("CREATE INDEX i ON public.todos USING btree ({index})");
+        scene.text(0, "index.definition", "public.i", &definition);
+        scene
+    }
+
+    #[test]
+    fn a_page_that_is_sorted_for_want_of_an_index_is_no_matter_of_its_offset_which_can_be_zero() {
+        let scene = skipping("id");
+        let Remedy::Index { columns, .. } = scene.found("sort_mismatch").unwrap().remedy else { panic!() };
+        assert_eq!(columns, ["created_at DESC", "id DESC"]);
+        assert_eq!(scene.found("deep_offset"), None);
+    }
+
+    #[test]
+    fn a_page_whose_order_an_index_begins_with_reads_what_it_skips() {
+        for index in ["created_at, id", "created_at"] {
+            assert_eq!(skipping(index).found("sort_mismatch"), None, "{index}");
+            assert!(skipping(index).found("deep_offset").is_some(), "{index}");
+        }
     }
 
     #[test]

@@ -11,10 +11,12 @@ use crate::lack::Lack;
 use crate::query::{self, Query};
 use crate::watched::Watched;
 
+use super::many_commits::{COUNTED, with_flushes};
+
 pub(super) const RULE: Rule = Rule {
     code: "writes_on_read",
     finds: "requests that read, each of which changes a row",
-    needs: "a load of GET or HEAD alone, by the names of its endpoints, and a PostgreSQL server of version 14 to 17 with pg_stat_statements",
+    needs: "a load of GET or HEAD alone, by the names of its endpoints, and a PostgreSQL server of version 14 or later with pg_stat_statements",
     limits: "a statement changes rows one to three times per response, each count within 5 %; the WAL is flushed once for every second response. Both, or nothing",
     source: "GET and HEAD are safe: a client asks for no change (RFC 9110, section 9.2.1). A change per response needs a transaction of its own, which waits for the disk; other work of the database comes at a pace of its own, and not once per response.",
     cause: "The time at which a user was last seen or a token last used, a counter of views, a session that is saved again: written to the database with each request.",
@@ -34,6 +36,7 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     if !reads_only(evidence) {
         return Err(Lack::of("a load of GET or HEAD alone"));
     }
+    with_flushes(servers.iter().map(|(server, _)| *server).collect())?;
     Ok(servers.iter().filter_map(|(server, queries)| changed(evidence, server, queries)).collect())
 }
 
@@ -64,7 +67,7 @@ fn changed(evidence: &Evidence<'_>, server: &Watched<'_>, queries: &[Query<'_>])
             1.0 - WITHIN,
             "pg_stat_statements",
         ),
-        Signal::at_least("flushes of the WAL per response", Unit::Count, flushes, FLUSHES, "pg_stat_wal"),
+        Signal::at_least("flushes of the WAL per response", Unit::Count, flushes, FLUSHES, COUNTED),
     ]
     .into_iter()
     .flatten()
@@ -103,6 +106,14 @@ mod tests {
     fn a_row_that_each_reader_changes_is_found() {
         let finding = profiles("GET /members/{id}", 1.0, 0.9).found("writes_on_read").unwrap();
         assert!(finding.subject.name.starts_with("UPDATE members"));
+    }
+
+    #[test]
+    fn a_server_that_does_not_count_its_flushes_is_no_healthy_one() {
+        let mut scene = profiles("GET /members/{id}", 1.0, 0.9);
+        scene.observations.series.retain(|series| series.name != "wal.syncs");
+        let lacks = "counts of WAL flushes: PostgreSQL 14 and later have them";
+        assert_eq!(scene.lacks("writes_on_read").unwrap(), lacks);
     }
 
     #[test]

@@ -109,12 +109,7 @@ impl Activity {
         for ((name, of), count) in &self.counts {
             figures.put(name, of, Count, Counter, *count);
         }
-        for application in &self.applications {
-            let own = || self.last.iter().filter(|backend| backend.application == *application);
-            let busy = own().filter(|backend| backend.is_busy()).count();
-            figures.put("activity.backends", application, Count, Gauge, own().count() as f64);
-            figures.put("activity.backends.busy", application, Count, Gauge, busy as f64);
-        }
+        self.put_applications(figures);
         let young = self.last.iter().filter(|backend| backend.age < YOUNG).count();
         figures.gauge("activity.backends.young", Count, young as f64);
         let oldest = |age: fn(&Backend) -> Option<f64>| {
@@ -122,6 +117,18 @@ impl Activity {
         };
         figures.gauge("activity.transaction_age", Seconds, oldest(|backend| backend.transaction_age));
         figures.gauge("activity.xmin_age", Count, oldest(|backend| backend.xmin_age));
+    }
+
+    /// Adds the levels of each application at the last look.
+    fn put_applications(&self, figures: &mut Figures) {
+        for application in &self.applications {
+            let own = || self.last.iter().filter(|backend| backend.application == *application);
+            let busy = || own().filter(|backend| backend.is_busy());
+            figures.put("activity.backends", application, Count, Gauge, own().count() as f64);
+            figures.put("activity.backends.busy", application, Count, Gauge, busy().count() as f64);
+            let youngest = busy().filter_map(|backend| backend.transaction_age).reduce(f64::min);
+            figures.put("activity.transaction_age.youngest", application, Seconds, Gauge, youngest);
+        }
     }
 
     /// The statements that were seen most and that `wanted` accepts.
@@ -286,6 +293,27 @@ mod tests {
         );
         assert_eq!(activity.most_active(|id| id != 101), [102]);
         assert_eq!(activity.applications.len(), 1);
+    }
+
+    #[test]
+    fn each_application_has_the_age_of_its_youngest_transaction_while_it_has_one() {
+        let mut activity = Activity::default();
+        let of = |application: &str, pid, state| Backend {
+            application: application.to_owned(),
+            ..backend(pid, state, None, &[])
+        };
+        activity.count(vec![
+            of("shop", 2, "active"),
+            of("shop", 1, "idle in transaction"),
+            Backend { transaction_age: None, ..of("shop", 3, "idle") },
+            of("dump", 900, "active"),
+            Backend { transaction_age: None, ..of("jobs", 4, "idle") },
+        ]);
+        let mut figures = Figures::default();
+        activity.put_applications(&mut figures);
+        let youngest = |application| figures.value("activity.transaction_age.youngest", application);
+        assert_eq!([youngest("shop"), youngest("dump"), youngest("jobs")], [Some(1.0), Some(900.0), None]);
+        assert_eq!(figures.value("activity.backends.busy", "shop"), Some(2.0));
     }
 
     #[test]

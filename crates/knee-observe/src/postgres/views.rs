@@ -17,10 +17,11 @@ pub(super) fn slow(version: u32) -> Vec<Group> {
 
 const ALL: u32 = u32::MAX;
 
-static FAST: [View; 8] = [
+static FAST: [View; 9] = [
     DATABASE,
     CONNECTIONS,
     WAL,
+    WAL_FLUSHES,
     CHECKPOINTER,
     CHECKPOINTER_BEFORE_17,
     BACKGROUND_WRITER,
@@ -116,6 +117,22 @@ const WAL: View = View {
         time("wal.sync_time", "wal_sync_time / 1000").until(17),
     ],
     since: 14,
+    until: ALL,
+};
+
+/// Since 18, writes and flushes of the WAL are counted with all other I/O. The context `normal` leaves out new
+/// segments that are made ahead.
+const WAL_FLUSHES: View = View {
+    what: "pg_stat_io",
+    label: "''",
+    from: "FROM pg_stat_io WHERE object = 'wal' AND context = 'normal'",
+    columns: &[
+        count("wal.writes", "sum(writes)"),
+        count("wal.syncs", "sum(fsyncs)"),
+        time("wal.write_time", "sum(write_time) / 1000"),
+        time("wal.sync_time", "sum(fsync_time) / 1000"),
+    ],
+    since: 18,
     until: ALL,
 };
 
@@ -281,6 +298,19 @@ const IO: View = View {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flushes_of_the_wal_have_one_source_in_every_version_that_counts_them() {
+        let of = |version: u32| {
+            let groups = fast(version);
+            let asked: Vec<String> = groups.iter().map(Group::sql).collect();
+            let flushes = |sql: &&String| sql.contains("wal_sync") || sql.contains("sum(fsyncs)");
+            asked.iter().filter(flushes).cloned().collect::<Vec<_>>()
+        };
+        assert!(of(13).is_empty());
+        assert!(of(17).len() == 1 && of(17)[0].ends_with("FROM pg_stat_wal"));
+        assert!(of(18).len() == 1 && of(18)[0].ends_with("WHERE object = 'wal' AND context = 'normal'"));
+    }
 
     #[test]
     fn each_version_is_asked_only_for_what_it_has() {

@@ -104,6 +104,8 @@ fn a_database_is_read_with_its_statements_waits_and_tables_and_without_the_obser
     assert_eq!(last(&seen, "connections.max", ""), Some(20.0));
     assert_eq!(last(&seen, "replica", ""), Some(0.0));
     assert_eq!(last(&seen, "activity.backends", "shop"), Some(2.0));
+    let youngest = last(&seen, "activity.transaction_age.youngest", "shop").unwrap();
+    assert!(youngest <= last(&seen, "activity.transaction_age", "").unwrap(), "{youngest}");
     assert!(seen.text(0, "index.definition", "public.by_name").unwrap().contains("(name)"));
     assert!(
         seen.text(0, "table.columns", "public.items")

@@ -27,6 +27,9 @@ pub(super) fn draft(
     statement: String,
     remedy: Remedy,
 ) -> Option<Draft> {
+    if needs_many(query, table, kept) {
+        return None;
+    }
     let scans =
         Some(table.rows_per_seq_scan).filter(|_| table.seq_scans >= SCANS_PER_CALL * query.per_second);
     let per_row = Some(query.blocks_per_row());
@@ -56,6 +59,20 @@ pub(super) fn draft(
             format!("the statement takes {} per request", seconds(query.seconds_per_request())),
         ),
     })
+}
+
+/// Whether a statement needs so many rows that no index would be used for it, as far as its plan says; also if there is no
+/// plan, for one that makes few rows of many. A plan for any value does not know that a value is rare, so the rows that a
+/// statement returns count more. A page in an order needs its first rows alone, however many have its condition.
+fn needs_many(query: &Query<'_>, table: &Table<'_>, kept: Option<f64>) -> bool {
+    let statement = &query.statement;
+    if query.condenses() {
+        return kept.is_none_or(|kept| kept > SELECTIVITY);
+    }
+    let is_page = statement.limit && !statement.order.is_empty();
+    let returns_all = !statement.limit && statement.tables.len() == 1;
+    let returns_few = returns_all && query.rows <= SELECTIVITY * table.live_rows;
+    kept.is_some_and(|kept| kept > SELECTIVITY) && !is_page && !returns_few
 }
 
 /// The share of a table's rows that its sequential scan in the plan keeps.

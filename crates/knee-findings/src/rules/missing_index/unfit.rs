@@ -161,7 +161,8 @@ fn unplanned(
 ) -> Option<Draft> {
     let mut by_index =
         nodes.iter().filter(|node| node.kind.contains("Index") || node.kind == "Bitmap Heap Scan");
-    let table = by_index.find_map(|node| query::table(server, node.table.as_deref()?))?;
+    let (node, table) =
+        by_index.find_map(|node| Some((node, query::table(server, node.table.as_deref()?)?)))?;
     let is_other = |other: &Query<'_>| other.id != query.id && other.blocks >= BLOCKS;
     if queries.iter().any(|other| is_other(other) && other.names(server, &table)) {
         return None;
@@ -178,7 +179,9 @@ fn unplanned(
          the plan with the values of a slow call (auto_explain)",
     );
     let scans = table.seq_scans >= SCANS_PER_CALL * query.per_second;
-    draft(evidence, server, query, &table, None, statement, remedy).filter(|_| scans)
+    // What the plan keeps is no signal of a scan that it does not have; a count can be a report over most rows.
+    let kept = Some(node.rows / table.live_rows).filter(|_| query.condenses() && table.live_rows > 0.0);
+    draft(evidence, server, query, &table, kept, statement, remedy).filter(|_| scans)
 }
 
 #[cfg(test)]
