@@ -11,10 +11,12 @@ use serde::{Deserialize, Serialize};
 use crate::unit::Nanos;
 
 pub mod kind;
+pub mod samples;
 pub mod sink;
 pub mod trend;
 
 pub use kind::{Contains, Kind};
+pub use samples::SamplesSoFar;
 pub use sink::{Counter, Gauge, Rate, Sink};
 pub use trend::Trend;
 

@@ -408,6 +408,12 @@ pub enum Expectation {
     Less,
     /// No difference that matters.
     Same,
+    /// Not better by more than the margin; worse is no objection.
+    #[serde(alias = "not-better")]
+    NotFaster,
+    /// Not worse by more than the margin; better is no objection.
+    #[serde(alias = "not-worse")]
+    NotSlower,
 }
 
 /// One variant under one workload, or what it measures of one endpoint or of one statement.

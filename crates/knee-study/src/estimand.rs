@@ -71,6 +71,14 @@ pub enum Missing {
     },
     /// No request of one side succeeded.
     NoSuccess,
+    /// In some blocks nothing was answered, or nothing well, so that there is no ratio. Without these blocks, the others
+    /// would say that there was no stall.
+    Standstill {
+        /// Blocks in which a side stood still.
+        blocks: usize,
+        /// All blocks.
+        of: usize,
+    },
 }
 
 /// What requests were counted, for shares.

@@ -58,6 +58,49 @@ fn series_without_room_are_left_out_and_counted() {
     assert_eq!((metrics.series.len(), metrics.left_out), (SERIES_MAX, 3));
 }
 
+/// The times of requests that are about `middle` milliseconds, as many as asked for, in an interval.
+fn interval_of(middle: f64, count: u64) -> Metrics {
+    let times: Vec<(f64, u64)> =
+        (0..count).map(|at| (middle * (1.0 + (at * 7 % 11) as f64 / 20.0), at)).collect();
+    one("http_req_duration", Kind::Trend, None, &times)
+}
+
+#[test]
+fn a_long_run_stores_counts_of_samples_and_its_sum_is_that_of_samples() {
+    let (mut so_far, mut shortened, mut kept) =
+        (SamplesSoFar::default(), Metrics::default(), Metrics::default());
+    let (mut sizes, mut exact) = ((0, 0), 0);
+    for second in 0..60_u64 {
+        let interval = interval_of(4.0 + second as f64 / 100.0, 100);
+        kept.merge_after(&interval);
+        let unchanged = rmp_serde::to_vec_named(&interval).unwrap().len();
+        let mut interval = interval;
+        so_far.shorten(&mut interval);
+        let Sink::Trend(trend) = &interval.series[&key("http_req_duration")].sink else {
+            panic!("{interval:?}")
+        };
+        exact += usize::from(trend.is_exact());
+        let bytes = rmp_serde::to_vec_named(&interval).unwrap();
+        sizes = (sizes.0 + unchanged, sizes.1 + bytes.len());
+        shortened.merge_after(&rmp_serde::from_slice(&bytes).unwrap());
+    }
+    assert_eq!(shortened, kept);
+    // 200 samples are few enough to be unchanged, 300 are not.
+    assert_eq!(exact, 2);
+    assert!(sizes.1 * 2 < sizes.0, "{sizes:?}");
+}
+
+#[test]
+fn a_short_run_keeps_every_sample() {
+    let mut so_far = SamplesSoFar::default();
+    for _ in 0..25 {
+        let interval = interval_of(4.0, 10);
+        let mut same = interval.clone();
+        so_far.shorten(&mut same);
+        assert_eq!(same, interval);
+    }
+}
+
 fn checks(place: &Place, names: &[(String, u64)]) -> Metrics {
     let all = names.iter().map(|(name, at)| (name.clone(), Check { first: *at, passes: 1, fails: 0 }));
     let first = names.iter().map(|(_, at)| *at).min().unwrap_or_default();

@@ -16,7 +16,7 @@ const SLOT_BITS: u32 = 9;
 /// Exponents of two that have a page; smaller magnitudes count as zero, larger ones as the largest.
 const EXPONENTS: std::ops::Range<i32> = -40..88;
 /// Up to this many samples are stored unchanged.
-const STORED_EXACT_MAX: usize = 256;
+pub(super) const STORED_EXACT_MAX: usize = 256;
 
 /// Samples with their exact count, sum and extremes, and a distribution of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -141,6 +141,13 @@ impl Trend {
     /// Counts samples instead of keeping them, if they are more than a record has unchanged.
     pub(super) fn shorten(&mut self) {
         if matches!(&self.shape, Shape::Exact(samples) if samples.len() > STORED_EXACT_MAX) {
+            self.counted();
+        }
+    }
+
+    /// Counts samples instead of keeping them, however few they are.
+    pub(super) fn count_samples(&mut self) {
+        if self.count > 0 {
             self.counted();
         }
     }

@@ -371,7 +371,8 @@ fn a_loop_in_native_code_neither_stops_other_vus_nor_outlives_the_run() {
             outcome.lines.iter().take(3).map(|line| line.chars().take(300).collect()).collect();
         // How much a loop makes within its second is a matter of the machine: that it meets the limit of memory is well.
         let unexpected = lines.iter().any(|line| !line.contains("out of memory"));
-        if outcome.requests.len() < 3 || unexpected {
+        // One request can be under way before the loop begins; the next shows that others go on, however slow the machine.
+        if outcome.requests.len() < 2 || unexpected {
             wrong.push(format!("{name}: {} requests, {lines:?}", outcome.requests.len()));
         }
     }

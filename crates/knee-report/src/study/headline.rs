@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use knee_core::validity::Validity;
-use knee_study::definition::DesignKind;
+use knee_study::definition::{Cell, DesignKind};
+use knee_study::metric::Metric;
 use knee_study::study::{ClaimVerdict, Conclusion, Effect, Relation, TrialResult};
 
 use super::{code, growth, value, words};
@@ -14,6 +15,9 @@ use crate::number;
 
 /// Comparisons without a difference that are named.
 const OTHERS_SHOWN: usize = 4;
+
+/// Share of failed requests from which on they stand beside the answer.
+const FAILING: f64 = 0.05;
 
 /// Most characters of the description of a variant.
 const DESCRIPTION_MAX: usize = 120;
@@ -50,7 +54,8 @@ fn answer(conclusion: &Conclusion) -> String {
             let second = if known { plain(conclusion, second) } else { described(conclusion, second) };
             format!(" Next: {second}.")
         });
-        return format!("{largest}.{}", next.unwrap_or_default());
+        let failing = failing(conclusion, first).unwrap_or_default();
+        return format!("{largest}{failing}.{}", next.unwrap_or_default());
     }
     if let Some(first) = conclusion.headline.others.first().and_then(effect) {
         let open = words::not_ruled_out(first).map_or_else(String::new, |open| format!("; {open}"));
@@ -59,6 +64,20 @@ fn answer(conclusion: &Conclusion) -> String {
     growth::in_short(conclusion)
         .or_else(|| equal_sides(conclusion))
         .unwrap_or_else(|| "Nothing was compared yet.".to_owned())
+}
+
+/// The sides of an effect of which so many requests fail that its figure is one of failures, too.
+fn failing(conclusion: &Conclusion, effect: &Effect) -> Option<String> {
+    if effect.metric == Metric::Errors {
+        return None;
+    }
+    let side = |cell: &Cell| {
+        let share = value::middle(conclusion, cell, Metric::Errors).filter(|share| *share > FAILING)?;
+        let name = if effect.from.variant == effect.to.variant { &cell.workload } else { &cell.variant };
+        Some(format!("{} of the requests of {name} fail", value::percent(share)))
+    };
+    let sides: Vec<String> = [&effect.from, &effect.to].into_iter().filter_map(side).collect();
+    (!sides.is_empty()).then(|| format!("; {}", sides.join(", and ")))
 }
 
 /// What an A/A test found.
@@ -137,6 +156,7 @@ fn whole_ladder(conclusion: &Conclusion) -> Option<String> {
     let whole = conclusion.effects.iter().find(|effect| {
         effect.relation == Relation::SinceFirst
             && effect.primary
+            && effect.n_blocks >= conclusion.least_blocks
             && effect.to.variant == *last
             && effect.to.workload == first.to.workload
     })?;

@@ -36,7 +36,7 @@ pub fn notes(conclusion: &Conclusion) -> Vec<String> {
     let totals = &conclusion.totals;
     if totals.suspect > 0 {
         notes.push(format!(
-            "{} suspect: they count in comparisons, and claims leave them out",
+            "{} suspect: they count like valid ones, but a claim is open where fewer than half of the trials are valid",
             count(totals.suspect, "trial")
         ));
     }

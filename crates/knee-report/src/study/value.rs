@@ -69,8 +69,18 @@ pub fn change(metric: Metric, change: f64) -> String {
     match metric.unit() {
         Unit::Share => format!("{} points", signed(change * 100.0, 2)),
         _ if change >= 1.0 => factor(1.0 + change),
-        _ => format!("{} %", signed(change * 100.0, 1)),
+        _ => format!("{} %", signed(change * 100.0, decimals(change))),
     }
+}
+
+/// Decimals of a percentage: one, or as many as leave two digits of what remains after a large fall, so that a figure
+/// that is 2,600 times as low does not read as one that is gone.
+fn decimals(change: f64) -> usize {
+    let remains = (1.0 + change) * 100.0;
+    if change > -0.99 || remains <= 0.0 {
+        return 1;
+    }
+    (1 - remains.log10().floor() as i32).clamp(2, 6) as usize
 }
 
 /// A factor, as `20.3×`.
@@ -201,6 +211,14 @@ mod tests {
         assert_eq!(change(Metric::Goodput, -0.048), "-4.8 %");
         assert_eq!(change(Metric::Goodput, 0.000_01), "0.0 %");
         assert_eq!(change(Metric::Errors, 0.001), "+0.10 points");
+    }
+
+    #[test]
+    fn what_remains_after_a_large_fall_can_be_read() {
+        assert_eq!(change(Metric::Mean, -0.985), "-98.5 %");
+        assert_eq!(change(Metric::Mean, -0.995), "-99.50 %");
+        assert_eq!(change(Metric::Mean, -0.999_61), "-99.961 %");
+        assert_eq!(change(Metric::Mean, -1.0), "-100.0 %");
     }
 
     #[test]

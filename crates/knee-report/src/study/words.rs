@@ -14,6 +14,20 @@ use crate::number;
 /// The word of a verdict: times and rates of good responses become faster and slower, and so do statements and
 /// iterations; everything else better and worse.
 pub const fn verdict(metric: Metric, verdict: Verdict) -> &'static str {
+    match (verdict, is_speed(metric)) {
+        (Verdict::Better, true) => "faster",
+        (Verdict::Worse, true) => "slower",
+        (Verdict::Better, false) => "better",
+        (Verdict::Worse, false) => "worse",
+        (Verdict::More, _) => "more",
+        (Verdict::Less, _) => "less",
+        (Verdict::Same, _) => "same",
+        (Verdict::Undecided, _) => "undecided",
+    }
+}
+
+/// Whether a metric is a time or a rate, of which one is faster and not better.
+const fn is_speed(metric: Metric) -> bool {
     let is_timed = matches!(
         metric,
         Metric::Goodput
@@ -24,17 +38,7 @@ pub const fn verdict(metric: Metric, verdict: Verdict) -> &'static str {
             | Metric::LongestGap
             | Metric::Events
     );
-    let speed = metric.is_response_time() || is_timed;
-    match (verdict, speed) {
-        (Verdict::Better, true) => "faster",
-        (Verdict::Worse, true) => "slower",
-        (Verdict::Better, false) => "better",
-        (Verdict::Worse, false) => "worse",
-        (Verdict::More, _) => "more",
-        (Verdict::Less, _) => "less",
-        (Verdict::Same, _) => "same",
-        (Verdict::Undecided, _) => "undecided",
-    }
+    metric.is_response_time() || is_timed
 }
 
 /// The verdict of an effect, with what must stand beside it wherever it is shown. A difference that is certain and
@@ -181,6 +185,12 @@ pub fn missing_of(metric: Metric, missing: &Missing) -> String {
     match missing {
         Missing::NoBlock => "no block measured both sides".to_owned(),
         Missing::NoSuccess => "no request succeeded on one side".to_owned(),
+        Missing::Standstill { blocks, of } => {
+            format!(
+                "in {blocks} of {} a side answered nothing, so that there is no ratio",
+                value::count(*of, "block")
+            )
+        }
         Missing::TooFew { requests, needed, measure } => {
             let (requests, needed) = (number::count(*requests), number::counted(*needed, "request"));
             let longer =
@@ -238,15 +248,18 @@ pub fn claimed(test: &Test) -> String {
         Test::Change { metric, change, .. } => {
             format!("{}: {}", of(metric), value::change(*metric, *change))
         }
-        Test::Bound { metric, below, above, .. } => {
-            let bounds = [("below", below), ("above", above)].map(|(word, bound)| {
-                bound.map(|bound| format!("{word} {}", value::figure(*metric, bound))).unwrap_or_default()
-            });
-            let bounds: Vec<&str> =
-                bounds.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
-            format!("{}: {}", of(metric), bounds.join(" and "))
-        }
+        Test::Bound { metric, .. } => format!("{}: {}", of(metric), bounds(test)),
     }
+}
+
+/// The bounds of a claim: `above 5.15 ms and below 10.0 ms`; nothing for other claims.
+fn bounds(test: &Test) -> String {
+    let Test::Bound { metric, below, above, .. } = test else { return String::new() };
+    let bounds = [("below", below), ("above", above)];
+    let bounds = bounds
+        .into_iter()
+        .filter_map(|(word, bound)| bound.map(|bound| format!("{word} {}", value::figure(*metric, bound))));
+    bounds.collect::<Vec<_>>().join(" and ")
 }
 
 const fn expectation(metric: Metric, expect: Expectation) -> &'static str {
@@ -256,6 +269,10 @@ const fn expectation(metric: Metric, expect: Expectation) -> &'static str {
         Expectation::More => "more",
         Expectation::Less => "less",
         Expectation::Same => "same",
+        Expectation::NotFaster if is_speed(metric) => "not faster",
+        Expectation::NotFaster => "not better",
+        Expectation::NotSlower if is_speed(metric) => "not slower",
+        Expectation::NotSlower => "not worse",
     }
 }
 
@@ -284,6 +301,10 @@ pub fn measured(claim: &ClaimResult, effect: Option<&Effect>) -> String {
                 above => format!("{} of {all} above {limit}, or without success", number::count(*above)),
             }
         }
+        Basis::Happens { limit, trials, of: all, .. } => {
+            let limit = value::figure(Metric::Max, *limit);
+            format!("a response above {limit} in {trials} of {}", value::count(*all, "trial"))
+        }
         Basis::Untestable { .. }
         | Basis::OtherHardware { .. }
         | Basis::NoValidTrial { .. }
@@ -308,7 +329,11 @@ pub fn judged(claim: &ClaimResult) -> String {
             blocks_needed.map(|blocks| format!("~{blocks} blocks would decide"))
         }
         Basis::Level { n_blocks: 0 | 1, .. } => Some("a verdict needs 2 blocks".to_owned()),
-        Basis::Level { .. } | Basis::Counted { .. } => None,
+        // The table has the published figure, which is often another than the bound.
+        Basis::Level { .. } if claim.published.is_some() && !claim.goal => {
+            return format!("{word} (asked: {})", bounds(&claim.test));
+        }
+        Basis::Level { .. } | Basis::Counted { .. } | Basis::Happens { .. } => None,
     };
     beside.map_or_else(|| word.to_owned(), |beside| format!("{word}: {beside}"))
 }
@@ -328,6 +353,9 @@ fn absence(absence: &Absence) -> String {
         }
         Absence::AllSuspect { trials } => {
             format!("no valid trial: {} suspect", value::count(*trials, "trial"))
+        }
+        Absence::MostlySuspect { valid, trials } => {
+            format!("{valid} of {} valid, fewer than half", value::count(*trials, "trial"))
         }
         Absence::NoEndpoints { trials } => {
             let trials = value::count(*trials, "valid trial");

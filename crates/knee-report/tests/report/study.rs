@@ -628,6 +628,19 @@ fn the_first_sentence_is_the_decisive_comparison_and_the_next_says_how_far_to_tr
 }
 
 #[test]
+fn the_first_sentence_says_of_which_side_many_requests_fail() {
+    let mut conclusion = conclusion();
+    for row in &mut conclusion.timeline {
+        if row.metric == Metric::Errors && row.cell.variant == "stock" {
+            row.spread.median = 0.4;
+        }
+    }
+    let text = markdown(&Document::of(&conclusion, &made(), &[]));
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("7 blocks), faster; 40.0 % of the requests of stock fail.**"), "{text}");
+}
+
+#[test]
 fn published_claims_and_goals_are_two_tables_and_a_changed_one_is_marked() {
     let goals = STUDY.replace("[claims.C2]", "[claims.C2]\ngoal = true");
     let definition = Definition::read(&goals, "study.toml", &|_| true).unwrap();

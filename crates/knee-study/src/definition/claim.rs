@@ -181,15 +181,29 @@ fn statement(name: &Text, metric: Metric, known: &Known, finder: &mut Finder<'_>
 
 /// A metric without a better side cannot be faster.
 fn has_direction(id: &Text, metric: Metric, expect: Expectation, finder: &mut Finder<'_>) {
-    let judged = matches!(expect, Expectation::Faster | Expectation::Slower);
+    let judged = !matches!(expect, Expectation::More | Expectation::Less | Expectation::Same);
     if judged && metric.direction() == Direction::None {
         let what = format!("more {metric} is neither better nor worse");
         finder.note(id.span(), what, "write `expect = \"more\"` or `expect = \"less\"`");
     }
 }
 
+/// The slowest of a trial is one request. Its change would be one of geometric means of maxima, which nothing published
+/// is.
+fn not_of_one_request(change: &Text, metric: Metric, finder: &mut Finder<'_>) {
+    if metric == Metric::Max {
+        let what = "the slowest request of a trial has no change whose size can be tested";
+        finder.note(
+            change.span(),
+            what,
+            "claim a bound: `below` is one of every request, `above` asks whether one is slower",
+        );
+    }
+}
+
 /// `2x`, `+34%`, or for shares `-2.5 points`.
 fn change(text: &Text, metric: Metric, finder: &mut Finder<'_>) -> Option<f64> {
+    not_of_one_request(text, metric, finder);
     let trimmed = text.get_ref().trim();
     let number = |suffix: &str| {
         let number = trimmed.strip_suffix(suffix)?.trim().trim_start_matches('+');
@@ -268,8 +282,12 @@ fn factor(text: &Text, metric: Metric, expect: Expectation, finder: &mut Finder<
             format!("`{}` is not a factor above 1", text.get_ref()),
             "as in \"2x\" or \"1.25x\"",
         );
-    } else if expect == Expectation::Same {
-        finder.note(text.span(), "`at_least` does not belong to `same`", "");
+    } else if matches!(expect, Expectation::Same | Expectation::NotFaster | Expectation::NotSlower) {
+        finder.note(
+            text.span(),
+            "`at_least` belongs to a difference, not to `same`, `not-faster` or `not-slower`",
+            "",
+        );
     } else if metric.unit() == Unit::Share {
         finder.note(
             text.span(),

@@ -24,10 +24,12 @@ const BLOCKS: usize = 10;
 /// Default metrics.
 const METRICS: [Metric; 4] = [Metric::Goodput, Metric::P50, Metric::P95, Metric::Errors];
 
-/// The design; its mistakes are noted. `None` only if there is no variant for it.
+/// The design; its mistakes are noted. `None` only if there is no variant for it. One variant is enough where
+/// `claims_compare`: they have two sides of it.
 pub(super) fn design(
     raw: Spanned<raw::Design>,
     variants: &[Variant],
+    claims_compare: bool,
     known: &Known,
     finder: &mut Finder<'_>,
 ) -> Option<Design> {
@@ -58,6 +60,9 @@ pub(super) fn design(
         pairs,
         growth,
     };
+    if !claims_compare {
+        has_two_sides(&design, position.clone(), finder);
+    }
     fits(&design, variants, position.start..position.start + 8, finder);
     Some(design)
 }
@@ -68,6 +73,18 @@ fn quick(names: &[Text], order: &[String], finder: &mut Finder<'_>) -> Vec<Strin
     part.map(|name| name.get_ref().clone()).collect()
 }
 
+/// Checks that there is something to compare: two variants, or one with itself.
+fn has_two_sides(design: &Design, position: std::ops::Range<usize>, finder: &mut Finder<'_>) {
+    let is_of_variants = matches!(design.kind, DesignKind::Ladder | DesignKind::Pairs);
+    if is_of_variants && design.order.len() < 2 && design.pairs.is_empty() && !design.aa {
+        finder.note(
+            position.start..position.start + 8,
+            "a comparison needs two variants",
+            "add one, write `aa = true` to compare a variant with itself, or write a claim with `against_workload`",
+        );
+    }
+}
+
 /// Checks that the design has the keys that its kind needs, and no others.
 fn fits(design: &Design, variants: &[Variant], position: std::ops::Range<usize>, finder: &mut Finder<'_>) {
     let mut note = |what: &str, hint: &str| finder.note(position.clone(), what, hint);
@@ -75,14 +92,6 @@ fn fits(design: &Design, variants: &[Variant], position: std::ops::Range<usize>,
         note("`measure` must be above zero", "as in `measure = \"5s\"`");
     }
     match design.kind {
-        DesignKind::Ladder | DesignKind::Pairs
-            if design.order.len() < 2 && design.pairs.is_empty() && !design.aa =>
-        {
-            note(
-                "a comparison needs two variants",
-                "add one, or write `aa = true` to compare a variant with itself",
-            );
-        }
         DesignKind::Ablation => {
             match design.best.as_ref().map(|best| (find(variants, best), find(variants, &design.baseline))) {
                 None => {

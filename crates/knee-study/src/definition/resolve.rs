@@ -52,7 +52,8 @@ pub(super) fn definition(
     known.of_one_endpoint = single.map(|workload| workload.name.clone()).collect();
     let plain = |workload: &&Workload| matches!(&workload.load, Load::Request(one) if !one.stream);
     known.without_events = workloads.iter().filter(plain).map(|workload| workload.name.clone()).collect();
-    let design = plan::design(document.design, &variants, &known, finder)?;
+    let claims_compare = document.claims.values().any(|claim| claim.against_workload.is_some());
+    let design = plan::design(document.design, &variants, claims_compare, &known, finder)?;
     // Claims and published figures can speak of variants that the design makes.
     let made = lineup::taking_part(&design, &variants).into_iter().map(|variant| variant.name);
     if design.kind == DesignKind::Growth {

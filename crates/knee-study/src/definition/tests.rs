@@ -290,6 +290,18 @@ fn each_kind_of_design_says_what_it_needs() {
 }
 
 #[test]
+fn one_variant_is_enough_where_a_claim_compares_its_workloads() {
+    let start = STUDY.find("kind = ").unwrap();
+    let claim = "[claims.C1]\ntext = \"as fast\"\nvariant = \"stock\"\nworkload = \"list\"\nmetric = \"p50\"\nexpect = \"same\"\n";
+    let alone = |more: &str| {
+        read(&format!("{}kind = \"ladder\"\norder = [\"stock\"]\n{claim}{more}", &STUDY[..start]))
+    };
+    assert_eq!(alone("against_workload = \"create\"\n").unwrap().design.order, ["stock"]);
+    let said = alone("against = \"immediate\"\n").unwrap_err().to_string();
+    assert!(said.contains("a comparison needs two variants"), "{said}");
+}
+
+#[test]
 fn where_data_grows_claims_name_a_variant_at_a_size() {
     let growth = "kind = \"growth\"\ngrowth = { switch = \"workers\", sizes = [1, 2, 4, 8] }\n";
     let claim = |variant: &str| {

@@ -3,6 +3,8 @@
 //! Does not measure anything and has no words; it reads effects and figures, so that a claim never contradicts the effect
 //! it is about.
 
+use std::collections::BTreeMap;
+
 use knee_core::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +14,7 @@ use super::usable::{self, UsableTrials};
 use super::{Effect, Entry, Measured, Study, contrast, endpoint};
 use crate::definition::{Cell, Claim, Expectation, Test};
 use crate::estimand::{Estimand, Missing};
-use crate::metric::{Metric, Scale, Unit};
+use crate::metric::{Direction, Metric, Scale, Unit};
 use crate::statistics::share::Counted;
 use crate::statistics::verdict::{ALPHA, Verdict};
 
@@ -26,7 +28,7 @@ pub enum ClaimVerdict {
     Refuted,
     /// The measurements do not decide it.
     Undecided,
-    /// A variant, an endpoint or a statement that it is about has no valid trial.
+    /// A variant, an endpoint or a statement that it is about has no valid trial, or more suspect ones than valid ones.
     Open,
     /// No measurement here can decide it.
     Untestable,
@@ -74,7 +76,7 @@ pub enum Basis {
         /// The metric that is judged.
         metric: Metric,
     },
-    /// There is no valid trial.
+    /// There is no valid trial, or there are too few.
     NoValidTrial {
         /// Of this variant and workload.
         cell: Cell,
@@ -141,6 +143,17 @@ pub enum Basis {
         /// The share that is above the limit with 95 % confidence at most.
         at_most: f64,
     },
+    /// Trials in which a response took longer than a limit.
+    Happens {
+        /// Variant and workload.
+        cell: Cell,
+        /// The limit, in nanoseconds.
+        limit: f64,
+        /// Trials in which one did.
+        trials: usize,
+        /// All usable trials.
+        of: usize,
+    },
 }
 
 /// Why a variant has no valid trial of a workload.
@@ -166,6 +179,13 @@ pub enum Absence {
     /// The usable ones are all suspect.
     AllSuspect {
         /// How many there are.
+        trials: usize,
+    },
+    /// More of the usable ones are suspect than valid.
+    MostlySuspect {
+        /// The valid ones.
+        valid: usize,
+        /// All that are usable.
         trials: usize,
     },
     /// None of the valid ones stored the figures of its endpoints.
@@ -226,6 +246,9 @@ fn judged(study: &Study, usable: &UsableTrials<'_>, effects: &[Effect], claim: &
         (Test::Bound { cell, metric: Metric::Max, below: Some(limit), above: None, .. }, None) => {
             counted(usable, cell, *limit)
         }
+        (Test::Bound { cell, metric: Metric::Max, below: None, above: Some(limit), .. }, None) => {
+            happens(usable, cell, *limit)
+        }
         (Test::Bound { .. }, None) => bounded(study, usable, &claim.test),
         (Test::Comparison { .. } | Test::Change { .. }, None) => compared(effects, &claim.test),
     };
@@ -252,13 +275,15 @@ const fn is_of_hardware(metric: Metric) -> bool {
     matches!(metric.unit(), Unit::Time | Unit::PerSecond | Unit::Bytes)
 }
 
-/// Why a cell has no valid trial; `None` if it has one.
+/// Why a cell has no valid trial, or too few; `None` if it has enough.
 fn absence(study: &Study, cell: &Cell) -> Option<Absence> {
     let tried: Vec<&Entry> = study.entries.iter().filter(|entry| entry.trial.is_of(cell)).collect();
     let valid: Vec<&Measured> =
         tried.iter().filter(|entry| entry.is_valid()).filter_map(|entry| entry.usable()).collect();
     if !valid.is_empty() {
-        return without_endpoint(cell, &valid).or_else(|| without_statement(cell, &valid));
+        return mostly_suspect(&tried)
+            .or_else(|| without_endpoint(cell, &valid))
+            .or_else(|| without_statement(cell, &valid));
     }
     if let Some(reason) = study.lost.get(&cell.variant) {
         return Some(Absence::Lost { reason: reason.clone() });
@@ -272,6 +297,15 @@ fn absence(study: &Study, cell: &Cell) -> Option<Absence> {
         0 => Absence::NoneUsable { trials: tried.len(), why: usable::why(&last.result) },
         trials => Absence::AllSuspect { trials },
     })
+}
+
+/// Whether more of the usable trials are suspect than valid: one that is valid does not vouch for seven that are not.
+/// Of a trial that was repeated, the last usable attempt counts.
+fn mostly_suspect(tried: &[&Entry]) -> Option<Absence> {
+    let usable = tried.iter().filter(|entry| entry.usable().is_some());
+    let blocks: BTreeMap<usize, bool> = usable.map(|entry| (entry.trial.block, entry.is_valid())).collect();
+    let (valid, trials) = (blocks.values().filter(|valid| **valid).count(), blocks.len());
+    (2 * valid < trials).then_some(Absence::MostlySuspect { valid, trials })
 }
 
 /// Why valid trials have nothing of the endpoint of a cell; `None` if one has, or if the cell has all requests.
@@ -337,9 +371,16 @@ fn nothing(test: &Test, missing: Missing) -> (ClaimVerdict, Basis) {
 fn by_direction(effect: &Effect, expect: Expectation) -> ClaimVerdict {
     let rises = effect.change.is_some_and(|change| change.estimate > 0.0);
     let holds = match (expect, effect.verdict) {
+        (Expectation::NotFaster, _) => return at_most(better_by(effect), effect),
+        (Expectation::NotSlower, _) => {
+            let (least, most) = better_by(effect);
+            return at_most((-most, -least), effect);
+        }
         (_, Verdict::Undecided) => return ClaimVerdict::Undecided,
-        (Expectation::Same, verdict) => verdict == Verdict::Same || effect.within_margin,
-        (_, Verdict::Same) => false,
+        (Expectation::Same, verdict) if verdict == Verdict::Same || effect.within_margin => true,
+        // A difference that is sure can still be one that does not matter.
+        (Expectation::Same, _) if !is_beyond_margin(effect) => return ClaimVerdict::Undecided,
+        (_, Verdict::Same) | (Expectation::Same, _) => false,
         (Expectation::Faster, verdict) => verdict == Verdict::Better,
         (Expectation::Slower, verdict) => verdict == Verdict::Worse,
         (Expectation::More, _) => rises,
@@ -362,15 +403,39 @@ fn scaled_change(metric: Metric, change: f64) -> f64 {
     }
 }
 
+/// The margin of an effect, on the scale of its metric.
+fn margin(effect: &Effect) -> f64 {
+    effect.metric.scaled_margin(effect.margin)
+}
+
+/// Whether no part of the interval lies within the margin.
+fn is_beyond_margin(effect: &Effect) -> bool {
+    let (low, high) = ends(effect);
+    low >= margin(effect) || high <= -margin(effect)
+}
+
+/// By how much the second side is better, at least and at most, on the scale of the metric.
+fn better_by(effect: &Effect) -> (f64, f64) {
+    let (low, high) = ends(effect);
+    if effect.metric.direction() == Direction::More { (low, high) } else { (-high, -low) }
+}
+
+/// Whether a side is better by no more than the margin.
+fn at_most((least, most): (f64, f64), effect: &Effect) -> ClaimVerdict {
+    match margin(effect) {
+        margin if most <= margin => ClaimVerdict::Confirmed,
+        margin if least > margin => ClaimVerdict::Refuted,
+        _ => ClaimVerdict::Undecided,
+    }
+}
+
 /// A factor is reached if the whole interval is beyond it, and missed if no part of it is.
 fn by_factor(effect: &Effect, expect: Expectation, factor: f64) -> ClaimVerdict {
     let (low, high) = ends(effect);
     let rising = match expect {
         Expectation::More => true,
         Expectation::Less => false,
-        better => {
-            (effect.metric.direction() == crate::metric::Direction::More) == (better == Expectation::Faster)
-        }
+        better => (effect.metric.direction() == Direction::More) == (better == Expectation::Faster),
     };
     let (least, most) = if rising { (low, high) } else { (-high, -low) };
     match by_direction(effect, expect) {
@@ -451,4 +516,20 @@ fn counted(usable: &UsableTrials<'_>, cell: &Cell, limit: f64) -> (ClaimVerdict,
     let verdict = if counted.failed > 0 { ClaimVerdict::Refuted } else { ClaimVerdict::Confirmed };
     let basis = Basis::Counted { cell: cell.clone(), limit, above: counted.failed, of: counted.of, at_most };
     (verdict, basis)
+}
+
+/// Fewest trials without an event that show that most runs have none: of five, with 95 % confidence.
+const WITHOUT_MIN: usize = 5;
+
+/// A claim that responses take longer than a limit: one that did confirms it.
+fn happens(usable: &UsableTrials<'_>, cell: &Cell, limit: f64) -> (ClaimVerdict, Basis) {
+    let slowest = usable.of_cell(cell).map(|trial| trial.figures.get(&Metric::Max));
+    let seen: Vec<bool> = slowest.map(|max| max.is_some_and(|max| max.value > limit)).collect();
+    let (trials, of) = (seen.iter().filter(|seen| **seen).count(), seen.len());
+    let verdict = match trials {
+        0 if of < WITHOUT_MIN => ClaimVerdict::Undecided,
+        0 => ClaimVerdict::Refuted,
+        _ => ClaimVerdict::Confirmed,
+    };
+    (verdict, Basis::Happens { cell: cell.clone(), limit, trials, of })
 }

@@ -304,7 +304,10 @@ fn row(usable: &UsableTrials<'_>, cell: &Cell, metric: Metric) -> Option<Row> {
         high: figure.value,
         at_least: figure.at_least,
     };
-    let spread = usable.spread(cell, metric).or_else(|| merged.map(alone))?;
+    // Blocks with too few requests for a percentile of their own are the slow ones: without them, the range is another.
+    let of_all =
+        usable.spread(cell, metric).filter(|spread| merged.is_none() || spread.n_blocks == times.len());
+    let spread = of_all.or_else(|| merged.map(alone))?;
     let failed = whole.unsuccessful() > 0;
     let successes = merged.filter(|_| failed).and_then(|_| quantile(&whole.successes()));
     Some(Row { cell: cell.clone(), metric, spread, merged, successes: successes.map(|figure| figure.value) })

@@ -107,6 +107,11 @@ fn per_block<const SIDES: usize>(
     combine: &dyn Fn([f64; SIDES]) -> f64,
     censored: &dyn Fn([bool; SIDES]) -> Censored,
 ) -> Result<Estimand, Missing> {
+    let standing =
+        blocks.trials.iter().filter(|trials| trials.iter().any(|trial| stands(trial, metric))).count();
+    if standing > 0 {
+        return Err(Missing::Standstill { blocks: standing, of: blocks.blocks.len() });
+    }
     let (mut of, mut values, mut bounds) = (Vec::new(), Vec::new(), [false; SIDES]);
     for (block, trials) in blocks.blocks.iter().zip(&blocks.trials) {
         let figures = trials.map(|trial| trial.figures.get(&metric).copied());
@@ -129,6 +134,16 @@ fn per_block<const SIDES: usize>(
         });
         few.unwrap_or(Missing::NoBlock)
     })
+}
+
+/// Whether a trial has no value on the ratio scale of a metric because nothing was answered, or nothing well.
+fn stands(trial: &Measured, metric: Metric) -> bool {
+    let none = |metric: Metric| trial.figures.get(&metric).is_some_and(|figure| figure.value <= 0.0);
+    match metric.unit() {
+        Unit::PerSecond => none(metric),
+        Unit::Time => none(Metric::Goodput) && !trial.figures.contains_key(&metric),
+        _ => false,
+    }
 }
 
 /// A quantile of the requests of all blocks together.

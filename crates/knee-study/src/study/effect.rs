@@ -82,7 +82,7 @@ pub struct Effect {
     /// The published change, if figures of both sides were published.
     pub published: Option<f64>,
     /// Whether it is one of the study's primary comparisons, which are corrected together: a comparison of the design by
-    /// the first metric.
+    /// the first metric, or, where the design has none, one of a claim.
     pub primary: bool,
     /// Whether the two sides cannot differ: an A/A test, or switches that do not affect the workload. A negative control.
     pub inert: bool,
@@ -196,12 +196,20 @@ impl<'a> Comparison<'a> {
             found.iter().zip(&p).filter(|(found, _)| found.is_ok()).map(|(_, p)| *p).collect();
         let mut adjusted = holm::adjust(&measured).into_iter();
         let first = study.definition.design.metrics.first();
+        let by_claims = study.lineup.compares_by_claims_alone();
+        let is_asked = |metric: &Metric| {
+            if by_claims {
+                pairing.relation == Relation::Claim
+            } else {
+                pairing.is_of_design() && Some(metric) == first
+            }
+        };
         let comparisons = pairing.metrics.iter().zip(found).zip(p).map(|((metric, found), p)| Self {
             pairing,
             metric: *metric,
             p_adjusted: if found.is_ok() { adjusted.next().unwrap_or(1.0) } else { 1.0 },
             found,
-            primary: Some(metric) == first && pairing.is_of_design() && !pairing.inert,
+            primary: is_asked(metric) && !pairing.inert,
             p,
             tests,
         });

@@ -101,6 +101,11 @@ impl Lineup {
         }
         Ok(Self { variants, pairings, series })
     }
+
+    /// Whether the design compares nothing, so that the comparisons of the claims are the study's answer.
+    pub(super) fn compares_by_claims_alone(&self) -> bool {
+        self.series.is_empty() && self.pairings.iter().all(|pairing| pairing.relation == Relation::Claim)
+    }
 }
 
 /// A variant and its twin, and nothing else.

@@ -4,7 +4,7 @@ use knee_core::validity::Validity;
 use knee_study::estimand::Missing;
 use knee_study::metric::Metric;
 use knee_study::statistics::verdict::Verdict;
-use knee_study::study::{Absence, Basis, ClaimVerdict, Options, Reason, Study, TrialResult};
+use knee_study::study::{Absence, Basis, ClaimVerdict, Options, Reason, Study, Trial, TrialResult};
 
 use crate::bench::{
     LADDER, PERCENTILES, around, definition, effect, invalid, planted, result, run, study, study_with,
@@ -148,6 +148,30 @@ fn one_variant_alone_runs_if_a_claim_compares_its_workloads() {
 }
 
 #[test]
+fn a_study_of_one_variant_is_answered_by_the_comparisons_of_its_claims() {
+    let rest = r#"
+[design]
+kind = "ladder"
+order = ["stock"]
+blocks = 8
+metrics = ["goodput"]
+
+[claims.slower]
+text = "creating takes longer"
+variant = "stock"
+workload = "create"
+against_workload = "list"
+metric = "p50"
+expect = "slower"
+"#;
+    let millis = |trial: &Trial| if trial.workload == "create" { 20.0 } else { 10.0 };
+    let conclusion = run(study(rest), |trial, _, _| around(trial, millis(trial), 0.01));
+    assert_eq!(conclusion.headline.decided, [0]);
+    assert_eq!(conclusion.effects[0].verdict, Verdict::Worse);
+    assert_eq!(conclusion.claims[0].verdict, ClaimVerdict::Confirmed);
+}
+
+#[test]
 fn every_kind_of_claim_comes_out_as_it_should() {
     let rest = format!("{LADDER}{CLAIMS}");
     let conclusion = run(study(&rest), |trial, variant, _| around(trial, planted(variant), 0.01));
@@ -281,6 +305,94 @@ fn one_request_above_a_limit_refutes_that_there_is_none() {
     assert_eq!(with(300.0, 0).1, 1);
     assert_eq!(with(300.0, 0).0, ClaimVerdict::Refuted);
     assert_eq!(with(249.9, 2).0, ClaimVerdict::Refuted, "a request that failed did not end in time");
+}
+
+#[test]
+fn a_claim_of_a_stall_is_one_of_any_trial_and_not_of_their_mean() {
+    let stalls = |stalled: fn(usize) -> bool, blocks: usize| {
+        let claim = SLOWEST.replace("below = \"250ms\"", "above = \"1s\"");
+        let options = Options { blocks: Some(blocks), ..Options::default() };
+        let study = study_with(&format!("{PERCENTILES}{claim}"), options, None);
+        let conclusion = run(study, |trial, _, _| {
+            let mut times = vec![16.0; 1_000];
+            times.extend(stalled(trial.block).then_some(5_000.0));
+            with_times(&times, 0)
+        });
+        let Basis::Happens { trials, of, .. } = conclusion.claims[0].basis else { panic!() };
+        (conclusion.claims[0].verdict, trials, of)
+    };
+    assert_eq!(stalls(|block| block == 3, 8), (ClaimVerdict::Confirmed, 1, 8));
+    assert_eq!(stalls(|_| false, 8), (ClaimVerdict::Refuted, 0, 8));
+    assert_eq!(stalls(|_| false, 4), (ClaimVerdict::Undecided, 0, 4), "every third run can stall unseen");
+}
+
+/// A claim that `fine` and `stock` compare like this.
+fn expecting(expect: &str) -> String {
+    format!(
+        "{LADDER}\n[claims.C]\ntext = \"it\"\nvariant = \"fine\"\nagainst = \"stock\"\nworkload = \"list\"\n\
+         metric = \"p50\"\nexpect = \"{expect}\"\n"
+    )
+}
+
+/// What becomes of it if `fine` takes so many times as long as `stock`, with blocks that differ by `spread`.
+fn verdict_if(expect: &str, times: f64, spread: f64) -> ClaimVerdict {
+    let conclusion = run(study(&expecting(expect)), |trial, variant, _| {
+        around(trial, if variant.name == "fine" { 10.0 * times } else { 10.0 }, spread)
+    });
+    conclusion.claims[0].verdict
+}
+
+#[test]
+fn what_can_be_worse_is_not_refuted_by_being_worse() {
+    for (expect, better, worse) in [("not-faster", 0.8, 1.2), ("not-slower", 1.2, 0.8)] {
+        assert_eq!(verdict_if(expect, worse, 0.005), ClaimVerdict::Confirmed, "{expect}");
+        assert_eq!(verdict_if(expect, 1.0, 0.005), ClaimVerdict::Confirmed, "{expect}");
+        assert_eq!(verdict_if(expect, better, 0.005), ClaimVerdict::Refuted, "{expect}");
+        assert_eq!(verdict_if(expect, 1.0, 0.4), ClaimVerdict::Undecided, "{expect}");
+    }
+}
+
+#[test]
+fn a_difference_that_is_sure_and_can_be_smaller_than_the_margin_does_not_refute_that_two_are_the_same() {
+    // The margin is 5 %.
+    assert_eq!(verdict_if("same", 1.0, 0.005), ClaimVerdict::Confirmed);
+    assert_eq!(verdict_if("same", 1.05, 0.02), ClaimVerdict::Undecided);
+    assert_eq!(verdict_if("same", 1.2, 0.02), ClaimVerdict::Refuted);
+}
+
+#[test]
+fn blocks_in_which_nothing_was_answered_are_not_left_out_of_a_rate() {
+    let conclusion = run(
+        study("[design]\nkind = \"ladder\"\nblocks = 8\nmetrics = [\"goodput\"]\n"),
+        |trial, variant, _| {
+            let stalls = variant.name == "stock" && trial.block < 3;
+            result(&[(Metric::Goodput, if stalls { 0.0 } else { 100.0 })])
+        },
+    );
+    let effect = effect(&conclusion, "stock", "fine", Metric::Goodput);
+    assert_eq!(effect.missing, Some(Missing::Standstill { blocks: 3, of: 8 }));
+    assert_eq!(effect.verdict, Verdict::Undecided);
+}
+
+#[test]
+fn a_claim_is_open_where_fewer_than_half_of_the_trials_of_a_variant_are_valid() {
+    let with = |valid: usize| {
+        let conclusion = run(study(&expecting("faster")), |trial, variant, _| {
+            let TrialResult::Measured(mut measured) = around(trial, planted(variant), 0.01) else { panic!() };
+            if variant.name == "fine" && trial.block >= valid {
+                measured.validity = Validity::Suspect;
+            }
+            TrialResult::Measured(measured)
+        });
+        conclusion.claims[0].clone()
+    };
+    let few = with(4);
+    assert_eq!(few.verdict, ClaimVerdict::Open);
+    let Basis::NoValidTrial { absence: Absence::MostlySuspect { valid: 4, trials: 10 }, .. } = few.basis
+    else {
+        panic!("{few:?}")
+    };
+    assert_eq!(with(5).verdict, ClaimVerdict::Confirmed);
 }
 
 #[test]

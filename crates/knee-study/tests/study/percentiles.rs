@@ -3,6 +3,7 @@
 use knee_study::estimand::{Contrast, Missing};
 use knee_study::metric::Metric;
 use knee_study::statistics::verdict::Verdict;
+use knee_study::study::{Figure, TrialResult};
 
 use crate::bench::{PERCENTILES, effect, run, study, with_times};
 
@@ -22,6 +23,30 @@ fn a_slow_trial_with_few_requests_stays_in_the_percentile_of_its_variant() {
     // 240 of 2,640 requests of `fine` take 100 ms or more: its p95 is among them, and no trial alone has enough.
     assert!(found.change.unwrap().estimate > 5.0, "{found:?}");
     assert_ne!(found.verdict, Verdict::Better);
+}
+
+#[test]
+fn the_range_beside_a_percentile_never_excludes_it_because_slow_blocks_have_none_of_their_own() {
+    let range = |slow_blocks: usize| {
+        let conclusion = run(study(PERCENTILES), |trial, _, _| {
+            let slow = trial.block < slow_blocks;
+            // Only a trial with enough requests has a percentile of its own.
+            let times = if slow { vec![100.0; 180] } else { vec![10.0; 210] };
+            let TrialResult::Measured(mut measured) = with_times(&times, 0) else { panic!() };
+            if !slow {
+                measured.figures.insert(Metric::P50, Figure::from(10e6));
+            }
+            TrialResult::Measured(measured)
+        });
+        let mut rows = conclusion.timeline.iter();
+        let row = rows.find(|row| row.metric == Metric::P50 && row.cell.variant == "fine").unwrap();
+        (row.merged.unwrap().value / 1e6, row.spread.low / 1e6, row.spread.high / 1e6)
+    };
+    for (slow_blocks, expected) in [(5, 100.0), (0, 10.0)] {
+        let (middle, low, high) = range(slow_blocks);
+        assert!((middle / expected - 1.0).abs() < 0.01, "{middle}");
+        assert!(low <= middle * 1.01 && middle <= high * 1.01, "{middle}: {low} to {high}");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use knee_core::metric::{MetricSource, Metrics, Threshold};
+use knee_core::metric::{MetricSource, Metrics, SamplesSoFar, Threshold};
 use knee_core::unit::Nanos;
 use knee_engine::control::{Control, Request};
 use knee_js::workload::Load;
@@ -28,6 +28,8 @@ pub struct Counted {
     pub guards: Arc<[Guarded]>,
     /// The load.
     pub load: Arc<Load>,
+    /// How many samples the record has of each series.
+    pub samples: SamplesSoFar,
     /// When users were counted last.
     pub users_at: Nanos,
     /// Whether the load went to the end of its plan is asked here.
@@ -79,6 +81,8 @@ impl MetricSource for Counted {
             }
         }
         let thresholds = if last { self.thresholds(at) } else { Vec::new() };
-        Metrics { thresholds, ..self.total.take_news().metrics() }
+        let mut metrics = Metrics { thresholds, ..self.total.take_news().metrics() };
+        self.samples.shorten(&mut metrics);
+        metrics
     }
 }

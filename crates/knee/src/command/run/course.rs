@@ -9,6 +9,7 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 
 use knee_core::clock::{self, MonotonicClock};
+use knee_core::metric::SamplesSoFar;
 use knee_core::plan::{Plan, Scenario};
 use knee_core::record::{AgentOf, Head, Run, SegmentOf};
 use knee_core::share::Share;
@@ -401,6 +402,7 @@ impl Job<'_> {
             total: self.total.clone(),
             guards: if is_whole { self.guards.clone() } else { Arc::default() },
             load: load.clone(),
+            samples: SamplesSoFar::default(),
             users_at: Nanos::ZERO,
             control: control.clone(),
         };

@@ -20,6 +20,9 @@ use crate::signals;
 /// Interval of looks at signals.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// Most workloads that are shown: the addresses are not to be lost above a long list.
+const SHOWN: usize = 5;
+
 /// Pauses from one look at the services to the next: a look reads what each process has mapped, and costs CPU time that
 /// they would use.
 const PAUSES_PER_LOOK: u32 = 10;
@@ -84,10 +87,14 @@ fn lines(definition: &Definition, folder: &Path, standing: &mut Standing) -> Vec
     for (name, url) in standing.stores() {
         lines.push(format!("{name} is at {}", on_one_line(&url)));
     }
-    for workload in &definition.workloads {
+    for workload in definition.workloads.iter().take(SHOWN) {
         if let Some(line) = attempt(workload, folder, standing) {
             lines.push(format!("to try `{}`: {line}", on_one_line(&workload.name)));
         }
+    }
+    let more = definition.workloads.len().saturating_sub(SHOWN);
+    if more > 0 {
+        lines.push(format!("and {more} more workloads, which are in study.toml"));
     }
     lines.push("Ctrl-C stops everything".to_owned());
     lines
