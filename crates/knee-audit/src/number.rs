@@ -289,7 +289,7 @@ pub fn is_size(word: &str) -> bool {
     matches!(root, "b" | "bs" | "bps" | "bit" | "bits" | "byte" | "bytes")
 }
 
-/// The factor at the beginning of what follows a number, if there is one, and what follows it: `k`, `M`, ` kreq/s`.
+/// The factor behind a number, if it has one, and the text after the factor: `k`, `M`, ` kreq/s`.
 /// `None` if a unit follows that is none of a count, or more of a number: `12.5 MB`, `12 s`, `12 %`, `12-14`, `12,5`.
 pub fn scale(rest: &str) -> Option<(Option<f64>, &str)> {
     let after = rest.trim_start_matches([' ', '\u{a0}', '\u{202f}']);

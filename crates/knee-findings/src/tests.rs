@@ -147,6 +147,15 @@ fn no_rule_runs_on_an_invalid_run() {
     assert_eq!((report.findings.len(), report.could_not_run.len()), (0, RULES.len()));
 }
 
+/// A list of tasks whose index is missing, in a fifth of the requests.
+fn list_without_index(scene: &mut Scene, server: usize) {
+    let list = "SELECT id FROM tasks WHERE organization_id = $1 ORDER BY inserted_at DESC LIMIT 50";
+    let costs = Costs { per_request: 0.2, seconds: 0.055, rows: 50.0, blocks: 4_000.0, ..Costs::default() };
+    scene.statement(server, "2", list, &costs);
+    let scans = 0.2 * RATE as f64;
+    scene.table(server, "public.tasks", 240_000.0, [scans, scans * 240_000.0], [0.0, 0.0]);
+}
+
 /// A service with several defects: an N + 1, a missing index that costs most, and a hint from outside.
 fn several() -> Scene {
     let mut scene = Scene::with(|sample, _, dice| {
@@ -155,11 +164,7 @@ fn several() -> Scene {
     });
     scene.host(4.0);
     let server = scene.postgres();
-    let list = "SELECT id FROM tasks WHERE organization_id = $1 ORDER BY inserted_at DESC LIMIT 50";
-    let costs = Costs { per_request: 0.2, seconds: 0.055, rows: 50.0, blocks: 4_000.0, ..Costs::default() };
-    scene.statement(server, "2", list, &costs);
-    let scans = 0.2 * RATE as f64;
-    scene.table(server, "public.tasks", 240_000.0, [scans, scans * 240_000.0], [0.0, 0.0]);
+    list_without_index(&mut scene, server);
     let author = "SELECT name FROM authors WHERE id = $1";
     scene.statement(server, "3", author, &Costs { per_request: 12.0, ..Costs::default() });
     scene.table(server, "public.authors", 5_000.0, [0.0, 0.0], [12.0 * RATE as f64, 12.0 * RATE as f64]);
@@ -201,11 +206,7 @@ fn a_report_of_several_findings_is_as_recorded() {
 fn list_and_count(count: &str, plan: Option<&str>) -> Vec<(&'static str, String)> {
     let mut scene = Scene::steady();
     let server = scene.postgres();
-    let list = "SELECT id FROM tasks WHERE organization_id = $1 ORDER BY inserted_at DESC LIMIT 50";
-    let costs = Costs { per_request: 0.2, seconds: 0.055, rows: 50.0, blocks: 4_000.0, ..Costs::default() };
-    scene.statement(server, "2", list, &costs);
-    let scans = 0.2 * RATE as f64;
-    scene.table(server, "public.tasks", 240_000.0, [scans, scans * 240_000.0], [0.0, 0.0]);
+    list_without_index(&mut scene, server);
     scene.statement(server, "3", count, &Costs { seconds: 0.008, blocks: 1_200.0, ..Costs::default() });
     let scans = RATE as f64;
     scene.table(server, "public.orders", 50_000.0, [scans, scans * 50_000.0], [0.0, 0.0]);

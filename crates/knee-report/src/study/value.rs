@@ -73,8 +73,8 @@ pub fn change(metric: Metric, change: f64) -> String {
     }
 }
 
-/// Decimals of a percentage: one, or as many as leave two digits of what remains after a large fall, so that a figure
-/// that is 2,600 times as low does not read as one that is gone.
+/// Decimals of a percentage. One is enough, except for large falls: of what remains, two digits are to be seen, so that
+/// a figure that is 2,600 times as low does not read as one that is gone.
 fn decimals(change: f64) -> usize {
     let remains = (1.0 + change) * 100.0;
     if change > -0.99 || remains <= 0.0 {
