@@ -129,6 +129,22 @@ need_nats() {
     fi
 }
 
+# need_hypopg: HypoPG for each installed PostgreSQL. Where no package has it, a test looks at a server without it instead.
+need_hypopg() {
+    if ! wants POSTGRES || ! has apt-get; then
+        return
+    fi
+    for folder in /usr/lib/postgresql/*/bin; do
+        version=$(basename "$(dirname "$folder")")
+        if [ ! -x "$folder/initdb" ] || [ -e "/usr/share/postgresql/$version/extension/hypopg.control" ]; then
+            continue
+        fi
+        say "installs postgresql-$version-hypopg, with which a test asks a planner about indexes"
+        as_root apt-get install -y "postgresql-$version-hypopg" >&2 ||
+            say 'there is no HypoPG: a test looks at a server without it'
+    done
+}
+
 # announce_python: likewise, for need_python and what the check installs with it.
 announce_python() {
     if ! wants PYTHON; then

@@ -150,12 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn the_lists_of_incidents_have_16_14_and_14_defects_each_under_a_workload_of_its_own() {
+    fn the_lists_of_incidents_have_16_14_14_and_14_defects_each_under_a_workload_of_its_own() {
         let expected = text(&crate::root().join(FOLDER).join("expected.toml")).unwrap();
         let expected = Expected::read(&expected).unwrap();
         let is_link =
             |source: &Option<String>| source.as_ref().is_some_and(|source| source.starts_with("https://"));
-        for (list, count) in [(List::Second, 16), (List::Third, 14), (List::Fourth, 14)] {
+        let lists = [(List::Second, 16), (List::Third, 14), (List::Fourth, 14), (List::Fifth, 14)];
+        for (list, count) in lists {
             let list = expected.only(list);
             assert_eq!((list.defect.len(), list.cases().len()), (count, 2 * count));
             assert!(list.defect.iter().all(|defect| is_link(&defect.source)));

@@ -13,12 +13,14 @@ mod batch;
 mod builder;
 mod encoder;
 mod observer;
+mod proposal;
 
 pub use again::batches;
 pub use batch::{Batch, NewSeries, Number, Reading, SourceChange};
 pub use builder::{ObservationBuilder, POINTS_MAX};
 pub use encoder::{Encoder, Figure};
 pub use observer::Observer;
+pub use proposal::{PLANNED_INDEXES, PlannedIndex, Proposal};
 
 /// Most series of one run. Beyond this a source leaves out those that matter least, and says how many.
 pub const SERIES_MAX: usize = 4_000;
@@ -55,6 +57,8 @@ pub enum SourceKind {
     Nginx,
     /// A page of metrics in the text format of Prometheus.
     Prometheus,
+    /// The functions in which a process spends its CPU time.
+    Profile,
 }
 
 /// What became of a source.

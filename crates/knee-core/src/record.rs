@@ -179,6 +179,10 @@ pub struct Contribution {
     pub ending: Ending,
     /// Requests of its plan that it did not send because it ended early; `None` if the plan does not number them.
     pub lost: Option<u64>,
+    /// The share of its load that it did not make because it ended early, 0 to 1: of its requests if `lost` has them,
+    /// otherwise of the time of its users. `None` if iterations end its load, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_share: Option<f64>,
     /// Whether its own figures can be trusted.
     pub validity: Validity,
     /// Why not, worst first.
@@ -199,6 +203,7 @@ impl Contribution {
             ended: Nanos::ZERO,
             ending: Ending::Truncated,
             lost,
+            lost_share: Some(1.0),
             validity: Validity::Invalid,
             warnings: Vec::new(),
         }

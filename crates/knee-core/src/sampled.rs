@@ -24,6 +24,9 @@ pub const SERVED_MAX: usize = 64;
 /// Most connections whose times are kept apart; later ones are left out.
 pub const CONNECTIONS_MAX: usize = 512;
 
+/// Most different bodies of an endpoint that are known again.
+pub const BODIES_MAX: usize = 64;
+
 /// The sampled responses of a run whose requests came due after the warm-up. Only those whose outcome is good.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -74,6 +77,9 @@ pub struct Looks {
     pub body: Option<u32>,
     /// Whether another body differed from the first.
     pub bodies_differ: bool,
+    /// Responses with a body whose checksum, as in `body`, an earlier one had, among the first [`BODIES_MAX`] checksums
+    /// of a load generator. Zero in records of earlier versions.
+    pub repeated: u64,
 }
 
 /// How fast the responses on one connection were.
@@ -185,6 +191,7 @@ impl Looks {
             (&mut self.closing, other.closing),
             (&mut self.body_bytes, other.body_bytes),
             (&mut self.sent_bytes, other.sent_bytes),
+            (&mut self.repeated, other.repeated),
         ] {
             // A damaged record can contain any count.
             *sum = sum.saturating_add(more);
@@ -198,7 +205,7 @@ mod tests {
 
     fn sampled(server: &str, body: u32) -> Sampled {
         let mut sampled = Sampled::default();
-        let looks = Looks { responses: 2, texts: 2, body: Some(body), ..Looks::default() };
+        let looks = Looks { responses: 2, texts: 2, body: Some(body), repeated: 1, ..Looks::default() };
         sampled.endpoints.insert(EndpointId(0), looks);
         sampled.add_server(EndpointId(0), server, Nanos::from_millis(3));
         let mut times = ConnectionTimes::default();
@@ -214,6 +221,7 @@ mod tests {
         both.merge(&sampled("10.0.0.1:80", 2), |_| Some(EndpointId(4)));
         both.merge(&sampled("10.0.0.1:80", 2), |_| None);
         assert_eq!(both.endpoints[&EndpointId(0)].responses, 4);
+        assert_eq!(both.endpoints[&EndpointId(0)].repeated, 2);
         assert!(!both.endpoints[&EndpointId(0)].bodies_differ);
         assert_eq!(both.endpoints[&EndpointId(4)].responses, 2);
         assert_eq!(both.servers[&EndpointId(0)]["10.0.0.1:80"].count(), 1);

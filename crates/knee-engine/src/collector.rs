@@ -290,6 +290,11 @@ impl IntervalCollector {
             return;
         }
         self.builder.observe(batch);
+        self.pass_on(batch);
+    }
+
+    /// Sends what observers read to the listeners, and writes it into the journal.
+    fn pass_on(&mut self, batch: &Batch) {
         if !self.events.is_empty() {
             self.send_event(&Event::Observed { batch: Arc::new(batch.clone()), number: self.batches });
             self.batches += 1;
@@ -355,12 +360,13 @@ impl IntervalCollector {
         };
         self.note(self.from);
         self.count(self.from, true);
-        if let Some(batch) = self.observer.take().map(|mut observer| observer.end()) {
+        if let Some(batch) = self.observer.as_mut().map(|observer| observer.end()) {
             self.observed(&batch);
         }
         let mut builder = std::mem::replace(&mut self.builder, RunBuilder::new((*self.head).clone()));
         builder.sample(std::mem::take(&mut self.looks).finish());
-        let run = builder.end(ending.clone());
+        let mut run = builder.end(ending.clone());
+        self.ask(&mut run);
         let (validity, sampled) = (run.validity.clone(), run.sampled.clone());
         let tail = Tail { ending, stopped: run.stopped, validity, intervals: self.intervals, sampled };
         if let Some(journal) = &mut self.journal
@@ -370,6 +376,17 @@ impl IntervalCollector {
         }
         self.send_event(&Event::Ended);
         run
+    }
+
+    /// Lets observers ask about the whole run, unless it was asked to end at once.
+    fn ask(&mut self, run: &mut Run) {
+        let aborted = self.is_aborted();
+        let Some(mut observer) = self.observer.take().filter(|_| !aborted) else { return };
+        let batch = observer.ask(run);
+        if !batch.is_empty() {
+            run.observations.include(&batch);
+            self.pass_on(&batch);
+        }
     }
 
     fn send_event(&self, event: &Event) {

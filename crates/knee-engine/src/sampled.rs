@@ -2,9 +2,10 @@
 //!
 //! Does not look at responses; [`crate::http::sampling`] does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use knee_core::sampled::{CONNECTIONS_MAX, ConnectionTimes, Looks, Sampled};
+use knee_core::plan::EndpointId;
+use knee_core::sampled::{BODIES_MAX, CONNECTIONS_MAX, ConnectionTimes, Looks, Sampled};
 
 use crate::http::sampling::{ServerId, Traits};
 use crate::recorder::SampledResponse;
@@ -17,6 +18,8 @@ pub struct CollectedLooks {
     servers: Vec<Vec<String>>,
     /// Where the connections of each worker are in the list of all.
     connections: BTreeMap<(usize, u32), usize>,
+    /// Checksums of the different bodies of each endpoint.
+    bodies: BTreeMap<EndpointId, BTreeSet<u32>>,
 }
 
 impl CollectedLooks {
@@ -43,6 +46,13 @@ impl CollectedLooks {
     fn add_response(&mut self, worker: usize, response: &SampledResponse) {
         if let Some(looks) = self.sampled.looks_of(response.endpoint) {
             note(looks, response);
+            if response.bytes > 0 {
+                let known = self.bodies.entry(response.endpoint).or_default();
+                looks.repeated += u64::from(known.contains(&response.seen.body));
+                if known.len() < BODIES_MAX {
+                    known.insert(response.seen.body);
+                }
+            }
         }
         let name = |server: ServerId| self.servers.get(worker)?.get(usize::from(server.0));
         match response.seen.server.map(name) {
@@ -112,7 +122,6 @@ fn note(looks: &mut Looks, response: &SampledResponse) {
 
 #[cfg(test)]
 mod tests {
-    use knee_core::plan::EndpointId;
     use knee_core::unit::Nanos;
 
     use super::*;
@@ -142,6 +151,23 @@ mod tests {
         let looks = &sampled.endpoints[&EndpointId(3)];
         assert_eq!((looks.responses, looks.offered, looks.compressed, looks.plain_bytes), (5, 5, 0, 25_000));
         assert!(!looks.bodies_differ);
+    }
+
+    #[test]
+    fn bodies_that_come_again_are_counted_among_the_first_different_ones_of_their_endpoint() {
+        let mut all = CollectedLooks::new(2);
+        let other = SampledResponse { endpoint: EndpointId(5), ..response(0, 0, 1) };
+        let empty = SampledResponse { bytes: 0, ..response(0, 0, 1) };
+        all.add(0, Vec::new(), &[response(0, 0, 1), response(0, 0, 2), other, empty]);
+        assert_eq!(all.sampled.endpoints[&EndpointId(3)].repeated, 0);
+        all.add(1, Vec::new(), &[response(0, 0, 2), response(0, 0, 1)]);
+        assert_eq!(all.sampled.endpoints[&EndpointId(3)].repeated, 2);
+        let many: Vec<_> = (10..10 + 2 * BODIES_MAX as u32).map(|body| response(0, 0, body)).collect();
+        all.add(0, Vec::new(), &many);
+        all.add(0, Vec::new(), &many);
+        let known = BODIES_MAX as u64 - 2;
+        assert_eq!(all.sampled.endpoints[&EndpointId(3)].repeated, 2 + known);
+        assert_eq!(all.sampled.endpoints[&EndpointId(5)].repeated, 0);
     }
 
     #[test]

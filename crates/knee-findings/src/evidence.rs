@@ -255,5 +255,6 @@ const fn missing(kind: SourceKind) -> &'static str {
         SourceKind::PgBouncer => "a PgBouncer (`--observe pgbouncer://...`)",
         SourceKind::Nginx => "the status page of an nginx (`--observe nginx:http://...`)",
         SourceKind::Prometheus => "a page of metrics (`--observe prometheus:http://...`)",
+        SourceKind::Profile => "a profile of a process (`--observe profile:PID`)",
     }
 }

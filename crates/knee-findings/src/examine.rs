@@ -10,6 +10,7 @@ use knee_core::validity::Validity;
 use crate::bound;
 use crate::evidence::Evidence;
 use crate::finding::{Finding, Gain, NotRun, Report, Subject, SubjectKind};
+use crate::hypothetical::weighed;
 use crate::lack::Lack;
 use crate::parts::breakdown;
 use crate::rules::RULES;
@@ -49,7 +50,7 @@ pub fn examine(evidence: &Evidence<'_>) -> Report {
             Ok(drafts) => {
                 report.ran.push(rule.code);
                 let with_evidence = drafts.into_iter().filter(|draft| !draft.signals.is_empty());
-                report.findings.extend(with_evidence.map(|draft| rule.finding(draft)));
+                report.findings.extend(with_evidence.map(|draft| rule.finding(weighed(evidence, draft))));
             }
             Err(lack) => report.could_not_run.push(NotRun { code: rule.code, lacks: lack.0 }),
         }

@@ -139,6 +139,12 @@ impl Signal {
         let figure = figure.filter(|figure| figure.is_finite() && *figure <= limit)?;
         Some(Self { what: what.into(), figure, unit, limit: Limit::AtMost(limit), source })
     }
+
+    /// Whether a figure is known and does not reach `limit`: where a finding cannot be without it, this contradicts the
+    /// finding. [`Self::at_least`] gives `None` for it, as for one that is unknown.
+    pub(crate) fn falls_short(figure: Option<f64>, limit: f64) -> bool {
+        figure.is_some_and(|figure| figure < limit)
+    }
 }
 
 /// Where a figure counts as a signal.

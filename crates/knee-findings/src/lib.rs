@@ -20,6 +20,8 @@ pub mod finding;
 
 mod histogram;
 
+mod hypothetical;
+
 mod lack;
 
 mod level;
@@ -27,6 +29,10 @@ mod level;
 mod parts;
 
 mod plan;
+
+mod profile;
+
+mod proposals;
 
 mod query;
 
@@ -39,6 +45,8 @@ mod rules;
 mod same;
 
 mod share;
+
+mod sqlite;
 
 mod statement;
 
@@ -60,5 +68,6 @@ pub use examine::{examine, is_only_errors};
 pub use finding::{
     Confidence, Finding, Gain, Limit, NotRun, Remedy, Report, Signal, Subject, SubjectKind, Unit,
 };
+pub use proposals::proposals;
 pub use remedy::Change;
 pub use rules::RULES;

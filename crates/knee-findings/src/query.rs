@@ -86,8 +86,7 @@ impl Query<'_> {
 
     /// Whether it makes few rows of many on purpose: it counts, sums, groups or drops what is the same.
     pub(crate) fn condenses(&self) -> bool {
-        let text = self.text.to_lowercase().replace(" (", "(");
-        CONDENSING.iter().any(|part| text.contains(part))
+        condenses(self.text)
     }
 
     /// Whether it returns a part of its rows in an order: `ORDER BY` and `LIMIT`, both of the outermost statement.
@@ -111,6 +110,12 @@ impl Query<'_> {
     pub(crate) fn subject(&self, server: &Watched<'_>) -> Subject {
         Subject::of(SubjectKind::Statement, self.text, Some(&server.source.name))
     }
+}
+
+/// Whether a statement makes few rows of many on purpose: it counts, sums, groups or drops what is the same.
+pub(crate) fn condenses(text: &str) -> bool {
+    let text = text.to_lowercase().replace(" (", "(");
+    CONDENSING.iter().any(|part| text.contains(part))
 }
 
 /// Every observed server with its statements, the most expensive first.
@@ -237,11 +242,7 @@ pub(crate) fn table<'a>(server: &Watched<'a>, named: &str) -> Option<Table<'a>> 
     };
     let (seq_scans, rows_per_seq_scan) = scans("table.seq_scans", "table.seq_rows");
     let (index_scans, rows_per_index_scan) = scans("table.index_scans", "table.index_rows");
-    let indexes = server.texts("index.definition").filter(|(_, text)| !text.contains("-- invalid"));
-    let indexes: Vec<(&str, IndexShape)> = indexes
-        .filter_map(|(label, text)| Some((label, statement::read_index(text)?)))
-        .filter(|(_, index)| index.table == name || is_same_table(&index.table, name))
-        .collect();
+    let indexes = indexes(server, name);
     let entries = |index: &str| {
         let scans = server.rise("index.scans", index).filter(|rise| rise.amount > 0.0)?;
         Some(server.rise("index.rows_read", index)?.amount / scans.amount)
@@ -262,6 +263,15 @@ pub(crate) fn table<'a>(server: &Watched<'a>, named: &str) -> Option<Table<'a>> 
         columns: columns(server.text("table.columns", name).unwrap_or(""), live_rows),
         indexes: indexes.into_iter().map(|(_, index)| index).collect(),
     })
+}
+
+/// The valid indexes of a table, with their labels.
+pub(crate) fn indexes<'a>(server: &Watched<'a>, table: &str) -> Vec<(&'a str, IndexShape)> {
+    let valid = server.texts("index.definition").filter(|(_, text)| !text.contains("-- invalid"));
+    valid
+        .filter_map(|(label, text)| Some((label, statement::read_index(text)?)))
+        .filter(|(_, index)| index.table == table || is_same_table(&index.table, table))
+        .collect()
 }
 
 /// The partition of a table that stands for it, because the table has no rows of its own: the one of which most rows are

@@ -4,7 +4,10 @@
 //! equal gain keep this order.
 
 mod accept_queue;
+mod blocked_loop;
+mod blocking_pop;
 mod cache_miss;
+mod cache_unanswered;
 mod checkpoint;
 mod collapse;
 mod commit_flush;
@@ -31,6 +34,7 @@ mod large_write_response;
 mod lock_wait;
 mod log_output;
 mod long_list;
+mod look_up_per_request;
 mod many_commits;
 mod many_statements;
 mod missing_index;
@@ -54,6 +58,9 @@ mod row_trigger;
 mod serialization_retries;
 mod slow_replica;
 mod sort_mismatch;
+mod sqlite_busy;
+mod sqlite_scan;
+mod sqlite_upgrade;
 mod sqlite_wal;
 mod sqlite_writer;
 mod stale_reads;
@@ -62,6 +69,8 @@ mod syn_retransmit;
 mod table_growth;
 mod transfer;
 mod two_populations;
+mod unused_indexes;
+mod unused_rows;
 mod wasted_reads;
 mod writes_on_read;
 
@@ -94,9 +103,12 @@ pub const RULES: &[Rule] = &[
     jit_compile::RULE,
     many_statements::RULE,
     insert_per_row::RULE,
+    look_up_per_request::RULE,
     long_list::RULE,
     large_values::RULE,
     row_trigger::RULE,
+    unused_indexes::RULE,
+    unused_rows::RULE,
     wasted_reads::RULE,
     deadlocks::RULE,
     serialization_retries::RULE,
@@ -115,12 +127,17 @@ pub const RULES: &[Rule] = &[
     stale_reads::RULE,
     replica_behind::RULE,
     redis_command::RULE,
+    blocking_pop::RULE,
     redis_conflicts::RULE,
     redis_lock::RULE,
     redis_round_trips::RULE,
     redis_connections::RULE,
     redis_evictions::RULE,
+    cache_unanswered::RULE,
     redis_thread::RULE,
+    sqlite_scan::RULE,
+    sqlite_upgrade::RULE,
+    sqlite_busy::RULE,
     sqlite_writer::RULE,
     sqlite_wal::RULE,
     log_output::RULE,
@@ -128,6 +145,7 @@ pub const RULES: &[Rule] = &[
     pool_exhausted::RULE,
     pool_held::RULE,
     growing_cpu::RULE,
+    blocked_loop::RULE,
     one_thread::RULE,
     cpu_per_request::RULE,
     cpu_full::RULE,

@@ -209,6 +209,45 @@ impl Scene {
         redis
     }
 
+    /// Adds the page of a service whose SQLite connections are at ease: one lookup per request, and a writer that
+    /// seldom waits.
+    pub(crate) fn sqlite_page(&mut self) -> usize {
+        let page = self.source(SourceKind::Prometheus, "http://127.0.0.1:8080/metrics");
+        for (name, per_second) in [
+            ("busy_total", 2.0),
+            ("busy_wait_seconds_total", 0.004),
+            ("busy_timeouts_total", 0.0),
+            ("write_transactions_total", 50.0),
+            ("write_seconds_total", 0.05),
+            ("upgrades_total", 50.0),
+            ("upgrades_refused_total", 0.2),
+            ("upgrades_rolled_back_total", 1.0),
+        ] {
+            self.counter(page, &format!("prometheus.knee_sqlite_{name}"), "", per_second);
+        }
+        self.sqlite_statement(page, "SELECT title FROM posts WHERE id = ?", 1.0, 0.000_02, 0.0);
+        page
+    }
+
+    /// Adds or replaces a statement of such a page: its calls per request, and its time and scanned rows per call.
+    pub(crate) fn sqlite_statement(
+        &mut self,
+        page: usize,
+        text: &str,
+        per_request: f64,
+        seconds: f64,
+        steps: f64,
+    ) {
+        let calls = per_request * RATE as f64;
+        let label = format!("statement=\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+        for (name, per_second) in
+            [("calls", calls), ("seconds", calls * seconds), ("fullscan_steps", calls * steps)]
+        {
+            let name = format!("prometheus.knee_sqlite_statement_{name}_total");
+            self.counter(page, &name, &label, per_second);
+        }
+    }
+
     /// Adds a PostgreSQL server at ease: one lookup by primary key per request, on ten connections.
     pub(crate) fn postgres(&mut self) -> usize {
         let server = self.source(SourceKind::Postgres, "postgres://127.0.0.1/shop");

@@ -23,6 +23,7 @@ fn healthy() -> Scene {
     scene.postgres();
     scene.redis();
     scene.source(SourceKind::Sqlite, "news.db");
+    scene.sqlite_page();
     scene
 }
 
@@ -257,6 +258,7 @@ fn name() -> impl Strategy<Value = String> {
         "process.thread.cpu",
         "process.cpu.user",
         "process.cpu.system",
+        "profile.samples",
         "redis.command.time",
         "redis.command.calls",
         "redis.cpu.main.user",
@@ -267,6 +269,24 @@ fn name() -> impl Strategy<Value = String> {
         "replication.replay_lag",
         "replication.behind",
         "replica",
+        "index.scans",
+        "index.blocks.hit",
+        "table.inserted",
+        "table.index_blocks.hit",
+        "statement.wal.records",
+        "redis.keyspace.hits",
+        "redis.keyspace.misses",
+        "redis.clients.blocked.behind",
+        "prometheus.knee_sqlite_busy_total",
+        "prometheus.knee_sqlite_busy_wait_seconds_total",
+        "prometheus.knee_sqlite_write_seconds_total",
+        "prometheus.knee_sqlite_upgrades_total",
+        "prometheus.knee_sqlite_upgrades_refused_total",
+        "prometheus.knee_sqlite_upgrades_rolled_back_total",
+        "prometheus.knee_sqlite_statement_calls_total",
+        "prometheus.knee_sqlite_statement_seconds_total",
+        "prometheus.knee_sqlite_statement_fullscan_steps_total",
+        "prometheus.knee_sqlite_statement_autoindex_rows_total",
     ];
     prop::sample::select(known.to_vec()).prop_map(str::to_owned)
 }
@@ -276,10 +296,16 @@ fn figure() -> impl Strategy<Value = f64> {
 }
 
 fn series() -> impl Strategy<Value = Series> {
-    let label =
-        prop_oneof![Just(String::new()), Just("1".to_owned()), Just("active".to_owned()), "\\PC{0,12}"];
+    let statement = "statement=\"SELECT a FROM b WHERE c = ?\"".to_owned();
+    let label = prop_oneof![
+        Just(String::new()),
+        Just("1".to_owned()),
+        Just("active".to_owned()),
+        Just(statement),
+        "\\PC{0,12}"
+    ];
     let points = prop::collection::vec((0u64..40_000, figure()), 0..12);
-    (0usize..7, name(), label, any::<bool>(), points).prop_map(|(source, name, label, counts, points)| {
+    (0usize..8, name(), label, any::<bool>(), points).prop_map(|(source, name, label, counts, points)| {
         Series {
             source,
             name,
@@ -304,7 +330,7 @@ proptest! {
         let mut scene = Scene::sized(16, |_| 40, Curve { start: 2.0, stages: grows }, |_, _, _| {});
         for kind in [
             SourceKind::Host, SourceKind::Process, SourceKind::Postgres, SourceKind::Redis, SourceKind::Sqlite,
-            SourceKind::PgBouncer, SourceKind::Prometheus,
+            SourceKind::PgBouncer, SourceKind::Prometheus, SourceKind::Profile,
         ] {
             scene.source(kind, "any");
         }

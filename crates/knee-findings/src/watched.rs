@@ -76,6 +76,12 @@ impl<'a> Watched<'a> {
         Self { from: Nanos(self.from.as_nanos().midpoint(self.to.as_nanos())), ..self }
     }
 
+    /// The same source in the last third of the measured time: without most of what fills a cache.
+    pub(crate) fn last_third(self) -> Self {
+        let third = Nanos(self.to.since(self.from).0 / 3);
+        Self { from: self.to.since(third), ..self }
+    }
+
     /// How it is called in reports.
     pub(crate) fn name(&self) -> String {
         self.source.name.clone()
@@ -99,14 +105,13 @@ impl<'a> Watched<'a> {
     /// How much the counters of this name rose between two moments, all labels together: by the readings nearest to
     /// both. `None` if there are no two readings.
     pub(crate) fn within(&self, name: &str, from: Nanos, to: Nanos) -> Option<f64> {
-        let rises = self.labelled(name).filter_map(|series| {
-            let level = |at: Nanos| {
-                let distance = |(moment, _): &&(Nanos, f64)| moment.max(&at).since(*moment.min(&at));
-                series.points.iter().min_by_key(distance).map(|(_, level)| *level)
-            };
-            Some((level(to)? - level(from)?).max(0.0)).filter(|rise| rise.is_finite())
-        });
+        let rises = self.labelled(name).filter_map(|series| between(series, from, to));
         rises.reduce(|sum, rise| sum + rise)
+    }
+
+    /// How much the counter of one label rose between two moments, likewise.
+    pub(crate) fn rose(&self, name: &str, label: &str, from: Nanos, to: Nanos) -> Option<f64> {
+        between(self.series(name, label)?, from, to)
     }
 
     /// The labels of this name with the rises of their counters, the largest first.
@@ -180,6 +185,17 @@ impl<'a> Watched<'a> {
     }
 }
 
+/// The rise of a counter between the readings that are nearest to two moments.
+fn between(series: &Series, from: Nanos, to: Nanos) -> Option<f64> {
+    let level = |at: Nanos| {
+        let behind = series.points.partition_point(|(moment, _)| *moment < at);
+        let around = series.points[behind.saturating_sub(1)..].iter().take(2);
+        let distance = |(moment, _): &&(Nanos, f64)| moment.max(&at).since(*moment.min(&at));
+        around.min_by_key(distance).map(|(_, level)| *level)
+    };
+    Some((level(to)? - level(from)?).max(0.0)).filter(|rise| rise.is_finite())
+}
+
 /// The rise of a counter from the last reading at or before `from` to the first at or after `to`, as far as there are
 /// such readings. A fall counts as a start from zero. `None` for a gauge, or without two readings.
 fn rise(series: &Series, from: Nanos, to: Nanos) -> Option<Rise> {
@@ -222,6 +238,16 @@ mod tests {
         let rise = rise(&series, Nanos::from_secs(2), Nanos::from_secs(10)).unwrap();
         assert_eq!(rise, Rise { amount: 110.0, from: Nanos::ZERO, to: Nanos::from_secs(11) });
         assert_eq!(rise.per_second(), Some(10.0));
+    }
+
+    #[test]
+    fn a_rise_between_two_moments_is_that_of_the_readings_nearest_to_them() {
+        let series = counter(&[(0, 10.0), (5, 60.0), (11, 120.0), (16, 121.0)]);
+        let of = |from, to| between(&series, Nanos::from_secs(from), Nanos::from_secs(to));
+        assert_eq!(of(1, 6), Some(50.0));
+        assert_eq!(of(4, 12), Some(60.0));
+        assert_eq!(of(20, 30), Some(0.0));
+        assert_eq!(between(&counter(&[]), Nanos::ZERO, Nanos::from_secs(9)), None);
     }
 
     #[test]

@@ -417,7 +417,19 @@ impl Cluster {
         if self.counts() && !self.declared.extensions.iter().any(|declared| declared == counting::EXTENSION) {
             self.ask("count its statements", name, &counting::create_for_services())?;
         }
+        if self.counts() {
+            self.create_hypopg(name);
+        }
         Ok(())
+    }
+
+    /// Creates HypoPG if the installation has it. Nothing needs it, so that a refusal is no error.
+    fn create_hypopg(&self, database: &str) {
+        let writer = self.writer();
+        let has_it = writer.ask(database, &counting::has_hypopg()).is_ok_and(|name| name.is_some());
+        if has_it {
+            let _ = writer.ask(database, &counting::create_hypopg());
+        }
     }
 
     fn drop_database(&self) -> Result<(), Error> {

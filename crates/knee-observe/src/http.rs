@@ -1,16 +1,19 @@
 //! Fetches a page of text: bounded in time and size, without redirects and proxies.
 //!
-//! Does not speak TLS and does not understand pages.
+//! Speaks TLS if the address does. Does not understand pages.
 
 use std::io::Read;
 use std::time::Duration;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
+use rustls::pki_types::CertificateDer;
 use ureq::Agent;
+use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
 use url::Url;
 
 use crate::sampler::Unreadable;
-use crate::target::decoded;
+use crate::text::decoded;
+use crate::tls::{self, Settings};
 
 /// Most bytes of a page; the rest is left out.
 pub(crate) const PAGE_MAX: usize = 4 << 20;
@@ -28,7 +31,8 @@ pub(crate) struct Page {
 
 /// Fetches pages of one address over one connection.
 pub(crate) struct Fetcher {
-    agent: Agent,
+    /// What asks; an error if the address or its files cannot be used.
+    agent: Result<Agent, String>,
     url: String,
     authorization: Option<String>,
 }
@@ -36,26 +40,21 @@ pub(crate) struct Fetcher {
 impl Fetcher {
     /// For the page at this URL. A user and password in it are sent as basic authentication.
     pub(crate) fn new(url: &Url) -> Self {
-        let config = Agent::config_builder()
-            .timeout_global(Some(WITHIN))
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .proxy(None)
-            .user_agent("knee-observe")
-            .build();
         let mut bare = url.clone();
+        bare.set_fragment(None);
         // Only a URL that cannot have a user refuses this, and it has none.
         let _ = bare.set_username("").and_then(|()| bare.set_password(None));
         let authorization = (!url.username().is_empty() || url.password().is_some()).then(|| {
             let (user, password) = (decoded(url.username()), decoded(url.password().unwrap_or_default()));
             format!("Basic {}", BASE64_STANDARD.encode(format!("{user}:{password}")))
         });
-        Self { agent: Agent::from(config), url: bare.to_string(), authorization }
+        Self { agent: agent(url), url: bare.to_string(), authorization }
     }
 
     /// Fetches the page.
     pub(crate) fn fetch(&self) -> Result<Page, Unreadable> {
-        let mut request = self.agent.get(&self.url);
+        let agent = self.agent.as_ref().map_err(|reason| Unreadable(reason.clone()))?;
+        let mut request = agent.get(&self.url);
         if let Some(authorization) = &self.authorization {
             request = request.header("authorization", authorization);
         }
@@ -74,12 +73,47 @@ impl Fetcher {
     }
 }
 
-fn reason(error: &ureq::Error) -> String {
-    match error {
-        ureq::Error::Timeout(_) => "it did not answer within 2 s".to_owned(),
-        ureq::Error::Io(error) => error.to_string(),
-        other => other.to_string(),
+/// What asks for the page at this URL.
+fn agent(url: &Url) -> Result<Agent, String> {
+    let (_, settings) = tls::of_page(url)?;
+    let builder = Agent::config_builder()
+        .timeout_global(Some(WITHIN))
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .proxy(None)
+        .user_agent("knee-observe");
+    let builder = if url.scheme() == "https" { builder.tls_config(config(&settings)?) } else { builder };
+    Ok(Agent::from(builder.build()))
+}
+
+/// The same TLS in the words of the client.
+fn config(settings: &Settings) -> Result<TlsConfig, String> {
+    let mut builder = TlsConfig::builder();
+    if let Some(own) = settings.identity()? {
+        let chain: Vec<Certificate<'static>> = own.chain.iter().map(owned).collect();
+        let key = PrivateKey::from_pem(&own.key_pem).map_err(|error| error.to_string())?;
+        builder = builder.client_cert(Some(ClientCert::new_with_certs(&chain, key)));
     }
+    if settings.trusts_all() {
+        return Ok(builder.disable_verification(true).build());
+    }
+    let authorities = settings.authorities()?;
+    let authorities: Vec<Certificate<'static>> = authorities.iter().map(owned).collect();
+    Ok(builder.root_certs(RootCerts::new_with_certs(&authorities)).build())
+}
+
+fn owned(der: &CertificateDer<'_>) -> Certificate<'static> {
+    Certificate::from_der(der).to_owned()
+}
+
+fn reason(error: &ureq::Error) -> String {
+    let explained = match error {
+        ureq::Error::Timeout(_) => Some("it did not answer within 2 s".to_owned()),
+        ureq::Error::Rustls(error) => tls::explained(error, "http://"),
+        ureq::Error::Io(error) => Some(tls::explained(error, "http://").unwrap_or_else(|| error.to_string())),
+        _ => None,
+    };
+    explained.unwrap_or_else(|| error.to_string())
 }
 
 #[cfg(test)]

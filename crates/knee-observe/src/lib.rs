@@ -5,6 +5,8 @@
 //! reported, and the run goes on. Does not draw conclusions and does not write records.
 //! `docs/reference/observations.md` lists every figure.
 
+mod address;
+
 mod figures;
 
 mod host;
@@ -23,7 +25,11 @@ mod postgres;
 
 mod process;
 
+mod profile;
+
 mod prometheus;
+
+mod proposals;
 
 mod redis;
 
@@ -38,6 +44,8 @@ mod sqlite;
 mod target;
 
 mod text;
+
+mod tls;
 
 mod watch;
 

@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use knee_core::clock::MonotonicClock;
 use knee_core::observation::{
-    Batch, Encoder, ObservationBuilder, Observations, Observer, Source, SourceState,
+    Batch, Encoder, ObservationBuilder, Observations, Observer, PLANNED_INDEXES, PlannedIndex, Proposal,
+    Source, SourceState,
 };
+use knee_core::record::Run;
 use knee_core::unit::Nanos;
 
 use crate::figures::Figures;
@@ -18,7 +20,9 @@ use crate::nginx::Nginx;
 use crate::pgbouncer::PgBouncer;
 use crate::postgres::Postgres;
 use crate::process::Process;
+use crate::profile::Profile;
 use crate::prometheus::Prometheus;
+use crate::proposals;
 use crate::redis::Redis;
 use crate::sampler::{About, Sampler};
 use crate::sqlite::Sqlite;
@@ -58,6 +62,10 @@ pub struct Observers {
     began: Option<Nanos>,
     encoder: Encoder,
     connections: Vec<Connection>,
+    /// What each connection leads to.
+    targets: Vec<Target>,
+    /// The indexes that a run needs, if servers are asked about them.
+    proposals: Option<fn(&Run) -> Vec<Proposal>>,
     reports: Receiver<(u32, Report)>,
     /// Dropping them stops the threads.
     stops: Vec<Sender<()>>,
@@ -76,6 +84,8 @@ impl Observers {
             began: None,
             encoder: Encoder::default(),
             connections: Vec::new(),
+            targets: Vec::new(),
+            proposals: None,
             reports,
             stops: Vec::new(),
         };
@@ -106,9 +116,17 @@ impl Observers {
             thread::Builder::new().name(format!("knee-observe-{index}")).spawn(move || watch.run())?;
             observers.stops.push(stop);
             observers.connections.push(Connection::default());
+            observers.targets.push(target.clone());
         }
         observers.wait(START_WITHIN, |connection| connection.tried);
         Ok(observers)
+    }
+
+    /// After the run, servers are asked about the indexes that `proposals` makes of it, if they have HypoPG.
+    #[must_use]
+    pub fn with_proposals(mut self, proposals: fn(&Run) -> Vec<Proposal>) -> Self {
+        self.proposals = Some(proposals);
+        self
     }
 
     /// The sources that cannot be read by now, each with the reason: for a line before the run.
@@ -226,6 +244,21 @@ impl Observer for Observers {
         }
         self.encoder.end()
     }
+
+    fn ask(&mut self, run: &Run) -> Batch {
+        let mut wanted = self.proposals.map_or_else(Vec::new, |proposals| proposals(run));
+        let sources = self.encoder.sources();
+        wanted.retain(|proposal| {
+            sources.get(proposal.source).is_some_and(|source| source.state == SourceState::Read)
+        });
+        for (index, learned) in proposals::ask(&self.targets, &wanted, self.clock) {
+            for (statement, planned) in &learned.planned {
+                self.encoder.add_text(index, PLANNED_INDEXES, statement, &PlannedIndex::text(planned));
+            }
+            self.encoder.change_source(index, |source| source.without.extend(learned.without));
+        }
+        self.encoder.take()
+    }
 }
 
 /// A time of the observers' clock on that of the run; zero before its begin.
@@ -249,6 +282,7 @@ fn sampler(target: &Target, clock: MonotonicClock, interval: Nanos) -> Box<dyn S
     match target {
         Target::Host => Box::new(Host::default()),
         Target::Process(pid) => Box::new(Process::new(*pid)),
+        Target::Profile(pid) => Box::new(Profile::new(*pid)),
         Target::Postgres(url) => Box::new(Postgres::new(url, clock, interval)),
         Target::Redis(url) => Box::new(Redis::new(url)),
         Target::Prometheus(url) => Box::new(Prometheus::new(url)),

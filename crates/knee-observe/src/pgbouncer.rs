@@ -3,9 +3,10 @@
 //! Only `SHOW` is asked. Columns are found by name, because versions differ.
 
 use knee_core::unit::Nanos;
-use tokio_postgres::{Config, SimpleQueryRow};
+use tokio_postgres::SimpleQueryRow;
 use url::Url;
 
+use crate::address::Address;
 use crate::figures::{Count, Counter, Figures, Gauge, Seconds};
 use crate::sampler::{About, Depth, Sampler, Unreadable};
 use crate::session::{OWN_NAME, Refusal, Session};
@@ -19,7 +20,7 @@ const ROWS_MAX: usize = 100;
 
 /// A PgBouncer.
 pub(crate) struct PgBouncer {
-    config: Result<Config, String>,
+    address: Result<Address, String>,
     session: Option<Session>,
     about: About,
 }
@@ -27,12 +28,10 @@ pub(crate) struct PgBouncer {
 impl PgBouncer {
     /// The PgBouncer at this URL.
     pub(crate) fn new(url: &Url) -> Self {
-        let text = url.as_str().replacen("pgbouncer://", "postgres://", 1);
-        let config = text.parse::<Config>().map(|mut config| {
+        let address = Address::new(url, |config| {
             config.application_name(OWN_NAME).dbname(CONSOLE);
-            config
         });
-        Self { config: config.map_err(|error| error.to_string()), session: None, about: About::default() }
+        Self { address, session: None, about: About::default() }
     }
 
     /// The rows of a `SHOW`; none if the user must not ask.
@@ -54,8 +53,8 @@ impl PgBouncer {
 
 impl Sampler for PgBouncer {
     fn connect(&mut self) -> Result<(), Unreadable> {
-        let config = self.config.clone().map_err(Unreadable)?;
-        self.session = Some(Session::begin(&config)?);
+        let address = self.address.as_ref().map_err(|reason| Unreadable(reason.clone()))?;
+        self.session = Some(Session::begin(address)?);
         self.about = About::default();
         let rows = self.show("VERSION")?;
         self.about.version = rows.first().and_then(|row| row.get(0)).map(label);

@@ -1,15 +1,17 @@
 //! A PostgreSQL server, 13 or later: statistics views once per interval, activity ten times per second.
 //!
 //! Only reads, and only by statements that end within half a second. [`group`] makes figures of views, [`activity`]
-//! counts what backends do, [`statements`] follows statements, [`catalog`] describes tables and settings.
+//! counts what backends do, [`statements`] follows statements, [`catalog`] describes tables and settings,
+//! [`hypothetical`] asks about indexes that do not exist.
 
 use std::time::Duration;
 
 use knee_core::clock::MonotonicClock;
+use knee_core::observation::Proposal;
 use knee_core::unit::Nanos;
-use tokio_postgres::Config;
 use url::Url;
 
+use crate::address::Address;
 use crate::figures::Figures;
 use crate::pace::slower;
 use crate::sampler::{About, Depth, Sampler, Unreadable};
@@ -18,12 +20,14 @@ use crate::session::{Answer, OWN_NAME, PARAMETERS, Refusal, Session};
 mod activity;
 mod catalog;
 mod group;
+mod hypothetical;
 mod plan;
 mod statements;
 mod views;
 
 use activity::Activity;
 use group::Group;
+pub(crate) use hypothetical::Learned;
 use statements::Statements;
 
 /// Pace of looks at the activity.
@@ -41,9 +45,12 @@ const GREETING: &str = "SELECT /* knee-observe */ current_setting('server_versio
                         pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'), \
                         (SELECT oid FROM pg_database WHERE datname = current_database())";
 
+/// What is missing of a replica that became a primary.
+const PROMOTED: &str = "figures of a replica: it was promoted while it was observed";
+
 /// A PostgreSQL server.
 pub(crate) struct Postgres {
-    config: Result<Config, String>,
+    address: Result<Address, String>,
     clock: MonotonicClock,
     interval: Nanos,
     connected: Option<Connected>,
@@ -53,6 +60,26 @@ pub(crate) struct Postgres {
     /// Outlives sessions, because it knows how much each statement had done at the first reading.
     statements: Statements,
     activity: Activity,
+    role: Role,
+}
+
+/// Whether the server is a replica, over all sessions.
+#[derive(Clone, Copy, Debug, Default)]
+struct Role {
+    /// `None` before it is known.
+    is_replica: Option<bool>,
+    was_promoted: bool,
+}
+
+/// What a session says first.
+struct Greeting {
+    version: u32,
+    /// The version as people write it.
+    shown: String,
+    /// Whether the role sees what other users do.
+    reads_all: bool,
+    /// The number of the database.
+    database: String,
 }
 
 /// The observer's own work, which servers count too.
@@ -78,13 +105,8 @@ struct Connected {
 impl Postgres {
     /// The server at this URL.
     pub(crate) fn new(url: &Url, clock: MonotonicClock, interval: Nanos) -> Self {
-        let config = url.as_str().parse::<Config>().map(|mut config| {
-            let given = config.get_options().map(|given| format!("{given} ")).unwrap_or_default();
-            config.application_name(OWN_NAME).options(format!("{given}{PARAMETERS}"));
-            config
-        });
         Self {
-            config: config.map_err(|error| error.to_string()),
+            address: address(url),
             clock,
             interval,
             connected: None,
@@ -92,6 +114,7 @@ impl Postgres {
             own: Own::default(),
             statements: Statements::default(),
             activity: Activity::default(),
+            role: Role::default(),
         }
     }
 
@@ -118,6 +141,7 @@ impl Postgres {
 
     fn read_fast(&mut self, connected: &mut Connected, figures: &mut Figures) -> Result<(), Unreadable> {
         self.read_views(&mut connected.fast, &connected.session, figures)?;
+        self.role.note(figures);
         self.activity.take(figures);
         Ok(())
     }
@@ -187,28 +211,15 @@ impl Postgres {
 
 impl Sampler for Postgres {
     fn connect(&mut self) -> Result<(), Unreadable> {
-        let config = self.config.clone().map_err(Unreadable)?;
-        let session = Session::begin(&config).map_err(|Unreadable(reason)| Unreadable(explained(reason)))?;
+        let session = begin(&self.address)?;
         self.own.sessions += 1.0;
         self.own.transactions += 1.0;
-        let rows = session.texts(GREETING).map_err(over)?;
-        let row =
-            rows.first().ok_or_else(|| Unreadable("it does not answer as PostgreSQL does".to_owned()))?;
-        let text = |place: usize| row.get(place).unwrap_or_default().to_owned();
-        let number: u32 = text(0).parse().unwrap_or(0);
-        let version = number / 10_000;
-        if version < VERSION_MIN {
-            return Err(Unreadable(format!("PostgreSQL {} is older than {VERSION_MIN}", text(1))));
-        }
-        if text(2) != "on" {
-            let reason = "the session is not read-only: a pooler stands between; observe the server itself";
-            return Err(Unreadable(reason.to_owned()));
-        }
-        self.about = About { version: Some(format!("PostgreSQL {}", text(1))), ..About::default() };
-        if text(3) != "t" {
+        let Greeting { version, shown, reads_all, database } = greeting(&session)?;
+        self.about = About { version: Some(format!("PostgreSQL {shown}")), ..About::default() };
+        if !reads_all {
             self.miss("statements and activity of other users", "the role is no member of pg_read_all_stats");
         }
-        let answer = self.activity.prepare(&session, version, &text(4));
+        let answer = self.activity.prepare(&session, version, &database);
         self.settle("activity", answer)?;
         let answer = self.statements.prepare(&session, version);
         self.settle("statements", answer)?;
@@ -240,6 +251,7 @@ impl Sampler for Postgres {
     fn about(&self) -> About {
         let mut about = self.about.clone();
         about.without.extend(self.statements.missing().map(str::to_owned));
+        about.without.extend(self.role.was_promoted.then(|| PROMOTED.to_owned()));
         about.left_out = self.statements.left_out();
         about
     }
@@ -248,6 +260,16 @@ impl Sampler for Postgres {
         if let Some(connected) = self.connected.take() {
             self.own.transactions += connected.session.take_asked();
         }
+    }
+}
+
+impl Role {
+    /// Notes the role in a reading.
+    fn note(&mut self, figures: &Figures) {
+        let Some(figure) = figures.now.iter().find(|figure| figure.name == "replica") else { return };
+        let is_replica = figure.value > 0.5;
+        self.was_promoted |= self.is_replica == Some(true) && !is_replica;
+        self.is_replica = Some(is_replica);
     }
 }
 
@@ -265,6 +287,48 @@ impl Own {
             }
         }
     }
+}
+
+/// Asks the planner of a server about indexes that do not exist, in a session of its own. Asks about none after `until`.
+pub(crate) fn ask(
+    url: &Url,
+    proposals: &[Proposal],
+    clock: MonotonicClock,
+    until: Nanos,
+) -> Result<Learned, Unreadable> {
+    let session = begin(&address(url))?;
+    let version = greeting(&session)?.version;
+    hypothetical::ask(&session, version, proposals, || clock.now() < until).map_err(over)
+}
+
+/// Where a server is, with what its sessions have from the start.
+fn address(url: &Url) -> Result<Address, String> {
+    Address::new(url, |config| {
+        let given = config.get_options().map(|given| format!("{given} ")).unwrap_or_default();
+        config.application_name(OWN_NAME).options(format!("{given}{PARAMETERS}"));
+    })
+}
+
+fn begin(address: &Result<Address, String>) -> Result<Session, Unreadable> {
+    let address = address.as_ref().map_err(|reason| Unreadable(reason.clone()))?;
+    Session::begin(address).map_err(|Unreadable(reason)| Unreadable(explained(reason)))
+}
+
+/// What a session says first, if it is what it was asked to be.
+fn greeting(session: &Session) -> Result<Greeting, Unreadable> {
+    let rows = session.texts(GREETING).map_err(over)?;
+    let row = rows.first().ok_or_else(|| Unreadable("it does not answer as PostgreSQL does".to_owned()))?;
+    let text = |place: usize| row.get(place).unwrap_or_default().to_owned();
+    let number: u32 = text(0).parse().unwrap_or(0);
+    let version = number / 10_000;
+    if version < VERSION_MIN {
+        return Err(Unreadable(format!("PostgreSQL {} is older than {VERSION_MIN}", text(1))));
+    }
+    if text(2) != "on" {
+        let reason = "the session is not read-only: a pooler stands between; observe the server itself";
+        return Err(Unreadable(reason.to_owned()));
+    }
+    Ok(Greeting { version, shown: text(1), reads_all: text(3) == "t", database: text(4) })
 }
 
 fn over(refusal: Refusal) -> Unreadable {
@@ -292,6 +356,21 @@ fn explained(reason: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_replica_that_becomes_a_primary_was_promoted_and_no_other_server_was() {
+        let after = |levels: &[f64]| {
+            let mut role = Role::default();
+            for level in levels {
+                let mut figures = Figures::default();
+                figures.gauge("replica", crate::figures::Count, *level);
+                role.note(&figures);
+            }
+            role.was_promoted
+        };
+        assert!(after(&[1.0, 1.0, 0.0]) && after(&[1.0, 0.0, 0.0]));
+        assert!(!after(&[0.0, 0.0]) && !after(&[1.0, 1.0]) && !after(&[0.0, 1.0]));
+    }
 
     #[test]
     fn a_server_that_is_too_old_or_a_pooler_is_named_as_the_cause_of_its_refusal() {

@@ -93,29 +93,35 @@ impl Process {
             hidden_io: false,
         }
     }
+}
 
-    /// Its `stat`, if it is still the same process and has not ended.
-    fn own_stat(&self) -> Result<Stat, Unreadable> {
-        let text = fs::read_to_string(format!("/proc/{}/stat", self.pid));
-        let stat = text.ok().and_then(|text| stat(&text)).filter(|stat| !matches!(stat.state, 'Z' | 'X'));
-        let stat = stat.ok_or_else(|| Unreadable("there is no such process".to_owned()))?;
-        match self.started {
-            Some(started) if started != stat.started => Err(Unreadable("the process has ended".to_owned())),
-            _ => Ok(stat),
-        }
+/// The `stat` of a process, if it has not ended, and if it is the one that was started then.
+fn running(pid: u32, started: Option<u64>) -> Result<Stat, Unreadable> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat"));
+    let stat = text.ok().and_then(|text| stat(&text)).filter(|stat| !matches!(stat.state, 'Z' | 'X'));
+    let stat = stat.ok_or_else(|| Unreadable("there is no such process".to_owned()))?;
+    match started {
+        Some(started) if started != stat.started => Err(Unreadable("the process has ended".to_owned())),
+        _ => Ok(stat),
     }
+}
+
+/// How a process is called in reports, and when it was started. `started` as it was read before: then it must be the same
+/// process.
+pub(crate) fn identity(pid: u32, started: Option<u64>) -> Result<(String, u64), Unreadable> {
+    let stat = running(pid, started)?;
+    Ok((format!("{} (pid {pid})", label(&stat.name)), stat.started))
 }
 
 impl Sampler for Process {
     fn connect(&mut self) -> Result<(), Unreadable> {
-        let stat = self.own_stat()?;
-        self.started = Some(stat.started);
-        self.name = format!("{} (pid {})", label(&stat.name), self.pid);
+        let (name, started) = identity(self.pid, None)?;
+        (self.name, self.started) = (name, Some(started));
         Ok(())
     }
 
     fn read(&mut self, _: Nanos, _: Depth, figures: &mut Figures) -> Result<(), Unreadable> {
-        self.own_stat()?;
+        running(self.pid, self.started)?;
         let family = family(self.pid);
         self.left_out = family.len().saturating_sub(PROCESSES_MAX) as u64;
         let mut levels = Levels::default();

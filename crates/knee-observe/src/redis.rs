@@ -1,19 +1,26 @@
-//! A Redis or Valkey server: `INFO`, `SLOWLOG` and `LATENCY LATEST`, once per interval.
+//! A Redis or Valkey server: `INFO`, `SLOWLOG` and `LATENCY LATEST`, once per interval; `CLIENT LIST` while a client is
+//! blocked.
 //!
 //! Never resets statistics and never monitors commands. [`info`] understands the texts. A command that the user must
-//! not call is left out, and that is reported.
+//! not call is left out, and that is reported. [`encrypted`] is a connection over TLS.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use knee_core::unit::Nanos;
-use redis::{Client, Cmd, Connection, FromRedisValue, RedisError, Value};
+use redis::{Client, Cmd, ConnectionLike, ErrorKind, FromRedisValue, RedisError, RedisResult, Value};
+use rustls::ClientConfig;
 use url::Url;
 
 use crate::figures::{Count, Figures, Gauge, Seconds};
 use crate::sampler::{About, Depth, Sampler, Unreadable};
+use crate::tls;
 
+mod encrypted;
 mod info;
+
+use encrypted::Encrypted;
 
 /// Time limits for connecting and for an answer.
 const CONNECT_WITHIN: Duration = Duration::from_secs(2);
@@ -23,16 +30,70 @@ const ANSWER_WITHIN: Duration = Duration::from_millis(500);
 const SLOW_AT_ONCE: usize = 16;
 const SLOW_MAX: usize = 128;
 
+/// What the server is asked while a client is blocked, and how many clients it has at most then: the answer has a line for
+/// each of them.
+const CLIENTS: &str = "CLIENT LIST";
+const CLIENTS_MAX: f64 = 200.0;
+
 /// A server.
 pub(crate) struct Redis {
-    url: String,
-    connection: Option<Connection>,
+    address: Result<Address, String>,
+    connection: Option<Box<dyn ConnectionLike + Send>>,
     about: About,
     /// Commands that the user must not call.
     denied: BTreeSet<&'static str>,
     /// The newest slow command that is known; -1 if there is none.
     newest: Option<i64>,
     slow: usize,
+}
+
+/// Where the server is.
+struct Address {
+    client: Client,
+    /// How its server is verified; `None` without TLS.
+    tls: Option<Arc<ClientConfig>>,
+}
+
+impl Address {
+    fn new(url: &Url) -> Result<Self, String> {
+        let (bare, settings) = tls::of_cache(url)?;
+        let tls = if url.scheme() == "rediss" { Some(Arc::new(settings.client_config()?)) } else { None };
+        // The client is built without TLS; the connection adds it.
+        let plain = bare.as_str().replacen("rediss://", "redis://", 1);
+        let client = Client::open(plain).map_err(|error| error.to_string())?;
+        Ok(Self { client, tls })
+    }
+
+    fn connect(&self) -> RedisResult<Box<dyn ConnectionLike + Send>> {
+        if let Some(tls) = &self.tls {
+            let connection = Encrypted::open(self.client.get_connection_info(), tls, CONNECT_WITHIN)?;
+            connection.limit(ANSWER_WITHIN)?;
+            return Ok(Box::new(connection));
+        }
+        let connection = self.client.get_connection_with_timeout(CONNECT_WITHIN)?;
+        connection.set_read_timeout(Some(ANSWER_WITHIN))?;
+        connection.set_write_timeout(Some(ANSWER_WITHIN))?;
+        Ok(Box::new(connection))
+    }
+
+    /// Why there is no connection. A server that is asked in the wrong way closes the connection, answers something
+    /// that cannot be understood, or waits for more.
+    fn refused(&self, error: &RedisError) -> String {
+        let is_cut = error.is_connection_dropped() && !error.is_connection_refusal();
+        let late = "it did not answer within 2 s";
+        match &self.tls {
+            Some(_) if error.is_timeout() => format!("{late}: if it does not speak TLS, write redis://"),
+            None if error.is_timeout() => late.to_owned(),
+            Some(_) if is_cut => format!(
+                "{}: a server that wants a certificate of the client (sslcert, sslkey) does this",
+                reason(error)
+            ),
+            None if is_cut || error.kind() == ErrorKind::Parse => {
+                format!("{}: if it speaks TLS, write rediss://", reason(error))
+            }
+            _ => reason(error),
+        }
+    }
 }
 
 /// What a command had no answer for.
@@ -47,7 +108,7 @@ impl Redis {
     /// The server at this URL.
     pub(crate) fn new(url: &Url) -> Self {
         Self {
-            url: url.to_string(),
+            address: Address::new(url),
             connection: None,
             about: About::default(),
             denied: BTreeSet::new(),
@@ -61,7 +122,7 @@ impl Redis {
         let Some(connection) = self.connection.as_mut().filter(|_| !self.denied.contains(what)) else {
             return Ok(None);
         };
-        match command.query(connection).map_err(|error| refusal(&error)) {
+        match command.query(&mut **connection).map_err(|error| refusal(&error)) {
             Ok(answer) => Ok(Some(answer)),
             Err(Refusal::Denied(reason)) => {
                 self.denied.insert(what);
@@ -91,6 +152,24 @@ impl Redis {
         Ok(())
     }
 
+    /// Counts the blocked clients behind whose command others wait on the same connection.
+    fn read_blocked(&mut self, text: &str, figures: &mut Figures) -> Result<(), Unreadable> {
+        let Some((clients, blocked)) = info::clients(text) else { return Ok(()) };
+        if clients > CLIENTS_MAX || self.denied.contains(CLIENTS) {
+            return Ok(());
+        }
+        let behind = if blocked > 0.0 {
+            let mut command = redis::cmd("CLIENT");
+            command.arg("LIST");
+            let Some(list) = self.ask::<Vec<u8>>(CLIENTS, &command)? else { return Ok(()) };
+            info::held_up(&String::from_utf8_lossy(&list))
+        } else {
+            0.0
+        };
+        figures.gauge("redis.clients.blocked.behind", Count, behind);
+        Ok(())
+    }
+
     fn read_events(&mut self, figures: &mut Figures) -> Result<(), Unreadable> {
         let mut command = redis::cmd("LATENCY");
         command.arg("LATEST");
@@ -105,11 +184,8 @@ impl Redis {
 
 impl Sampler for Redis {
     fn connect(&mut self) -> Result<(), Unreadable> {
-        let over = |error: RedisError| Unreadable(reason(&error));
-        let client = Client::open(self.url.as_str()).map_err(over)?;
-        let connection = client.get_connection_with_timeout(CONNECT_WITHIN).map_err(over)?;
-        connection.set_read_timeout(Some(ANSWER_WITHIN)).map_err(over)?;
-        connection.set_write_timeout(Some(ANSWER_WITHIN)).map_err(over)?;
+        let address = self.address.as_ref().map_err(|reason| Unreadable(reason.clone()))?;
+        let connection = address.connect().map_err(|error| Unreadable(address.refused(&error)))?;
         self.connection = Some(connection);
         self.about.without.clear();
         self.denied.clear();
@@ -126,6 +202,7 @@ impl Sampler for Redis {
         let text = String::from_utf8_lossy(&text);
         self.about.version = info::version(&text);
         info::put(&text, figures);
+        self.read_blocked(&text, figures)?;
         self.read_slow(figures)?;
         self.read_events(figures)
     }
@@ -152,5 +229,5 @@ fn reason(error: &RedisError) -> String {
     if error.is_timeout() {
         return "it did not answer within 500 ms".to_owned();
     }
-    error.to_string()
+    tls::explained(error, "redis://").unwrap_or_else(|| error.to_string())
 }

@@ -10,8 +10,9 @@ use futures_util::stream::{FuturesOrdered, StreamExt as _};
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Config, NoTls, Row, SimpleQueryMessage, SimpleQueryRow, Statement};
+use tokio_postgres::{Client, Row, SimpleQueryMessage, SimpleQueryRow, Statement};
 
+use crate::address::{Address, reason};
 use crate::sampler::Unreadable;
 
 /// Time limit for connecting.
@@ -52,19 +53,12 @@ pub(crate) struct Session {
 
 impl Session {
     /// Begins a session, within two seconds.
-    pub(crate) fn begin(config: &Config) -> Result<Self, Unreadable> {
+    pub(crate) fn begin(address: &Address) -> Result<Self, Unreadable> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Unreadable(error.to_string()))?;
-        let mut config = config.clone();
-        config.connect_timeout(CONNECT_WITHIN);
-        let client = runtime.block_on(async {
-            let connected = timeout(CONNECT_WITHIN, config.connect(NoTls)).await;
-            let connected = connected.map_err(|_| Unreadable("it did not answer within 2 s".to_owned()))?;
-            let (client, connection) = connected.map_err(|error| Unreadable(reason(&error)))?;
-            // Ends with the client.
-            tokio::spawn(async move { drop(connection.await) });
-            Ok::<Client, Unreadable>(client)
-        })?;
+        let connected = runtime.block_on(async { timeout(CONNECT_WITHIN, address.connect()).await });
+        let connected = connected.map_err(|_| Unreadable("it did not answer within 2 s".to_owned()))?;
+        let client = connected.map_err(Unreadable)?;
         Ok(Self { client, runtime, asked: Cell::new(0.0) })
     }
 
@@ -143,13 +137,4 @@ fn refusal(error: &tokio_postgres::Error) -> Refusal {
         "53" | "40" => Refusal::Now(reason),
         _ => Refusal::Never(reason),
     }
-}
-
-/// The server's message, or the error of the connection.
-fn reason(error: &tokio_postgres::Error) -> String {
-    if let Some(said) = error.as_db_error() {
-        return said.message().to_owned();
-    }
-    let cause = std::error::Error::source(error).map(ToString::to_string);
-    cause.unwrap_or_else(|| error.to_string())
 }

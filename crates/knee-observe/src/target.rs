@@ -9,7 +9,8 @@ use std::str::FromStr;
 use knee_core::observation::SourceKind;
 use url::Url;
 
-use crate::text::harmless;
+use crate::text::{decoded, harmless};
+use crate::tls;
 
 /// What is to be watched.
 #[derive(Clone, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub enum Target {
     Host,
     /// A process with its descendants.
     Process(u32),
+    /// The functions in which a process with its descendants spends its CPU time.
+    Profile(u32),
     /// A PostgreSQL server, by a URL that `tokio_postgres` understands.
     Postgres(Url),
     /// A Redis or Valkey server.
@@ -41,6 +44,9 @@ pub enum TargetError {
     /// The number of a process is missing or none.
     #[error("`{0}` is no process id")]
     Process(String),
+    /// The number of a process that is to be profiled is missing or none.
+    #[error("`{0}` is no process id")]
+    Profile(String),
     /// The URL cannot be read.
     #[error("the address to observe is no {scheme} URL with a host: {reason}")]
     Url {
@@ -49,6 +55,9 @@ pub enum TargetError {
         /// Why.
         reason: String,
     },
+    /// Its parameters of TLS contradict each other or its scheme, or one of them is unknown.
+    #[error("the address to observe cannot be used with TLS: {0}")]
+    Tls(String),
     /// The path is empty.
     #[error("`sqlite:` needs the path of a file")]
     Path,
@@ -59,11 +68,16 @@ impl TargetError {
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::Unknown(_) => {
-                "write host, pid:NUMBER, postgres://…, redis://…, sqlite:PATH, pgbouncer://…, nginx:http://… \
-                 or prometheus:http://…"
+                "write host, pid:NUMBER, profile:NUMBER, postgres://…, redis://…, rediss://…, sqlite:PATH, pgbouncer://…, \
+                 nginx:http://… or prometheus:http://…"
             }
             Self::Process(_) => "write pid:NUMBER, with the id of a running process",
+            Self::Profile(_) => "write profile:NUMBER, with the id of a running process",
             Self::Url { .. } => "encode characters such as @ and / in a password as %40 and %2F",
+            Self::Tls(_) => {
+                "write sslmode=disable, prefer, require, verify-ca or verify-full, and PEM files as sslrootcert, \
+                 sslcert and sslkey"
+            }
             Self::Path => "write sqlite:/path/to/file.db",
         }
     }
@@ -81,19 +95,14 @@ impl Target {
         let unknown = || TargetError::Unknown(shown(text));
         let (scheme, rest) = text.split_once(':').ok_or_else(unknown)?;
         match scheme {
-            "pid" => match rest.parse::<u32>() {
-                Ok(pid) if pid > 0 && i32::try_from(pid).is_ok() => Ok(Self::Process(pid)),
-                _ => Err(TargetError::Process(shown(rest))),
-            },
+            "pid" => pid(rest).map(Self::Process).ok_or_else(|| TargetError::Process(shown(rest))),
+            "profile" => pid(rest).map(Self::Profile).ok_or_else(|| TargetError::Profile(shown(rest))),
             "postgres" | "postgresql" => database_url(text, "postgres://").map(Self::Postgres),
             "pgbouncer" => database_url(text, "pgbouncer://").map(Self::PgBouncer),
-            "redis" | "valkey" => url(&format!("redis:{rest}"), &["redis"], "redis://").map(Self::Redis),
-            "rediss" => Err(TargetError::Url {
-                scheme: "redis://",
-                reason: "TLS is not supported here; use the server's port without TLS".to_owned(),
-            }),
-            "prometheus" => url(rest, &["http"], "prometheus:http://").map(Self::Prometheus),
-            "nginx" => url(rest, &["http"], "nginx:http://").map(Self::Nginx),
+            "redis" | "valkey" => cache_url(&format!("redis:{rest}"), "redis://").map(Self::Redis),
+            "rediss" | "valkeys" => cache_url(&format!("rediss:{rest}"), "rediss://").map(Self::Redis),
+            "prometheus" => page_url(rest, "prometheus:http://").map(Self::Prometheus),
+            "nginx" => page_url(rest, "nginx:http://").map(Self::Nginx),
             "sqlite" if rest.is_empty() => Err(TargetError::Path),
             "sqlite" => Ok(Self::Sqlite(PathBuf::from(rest))),
             _ => Err(unknown()),
@@ -105,6 +114,7 @@ impl Target {
         match self {
             Self::Host => SourceKind::Host,
             Self::Process(_) => SourceKind::Process,
+            Self::Profile(_) => SourceKind::Profile,
             Self::Postgres(_) => SourceKind::Postgres,
             Self::Redis(_) => SourceKind::Redis,
             Self::Prometheus(_) => SourceKind::Prometheus,
@@ -119,6 +129,7 @@ impl Target {
         match self {
             Self::Host => "host".to_owned(),
             Self::Process(pid) => format!("pid {pid}"),
+            Self::Profile(pid) => format!("profile of pid {pid}"),
             Self::Sqlite(path) => harmless(&path.display().to_string()),
             Self::Postgres(url)
             | Self::Redis(url)
@@ -171,8 +182,27 @@ impl FromStr for Target {
     }
 }
 
+/// The number of a process.
+fn pid(text: &str) -> Option<u32> {
+    text.parse::<u32>().ok().filter(|pid| *pid > 0 && i32::try_from(*pid).is_ok())
+}
+
 fn database_url(text: &str, scheme: &'static str) -> Result<Url, TargetError> {
-    url(text, &["postgres", "postgresql", "pgbouncer"], scheme)
+    let url = url(text, &["postgres", "postgresql", "pgbouncer"], scheme)?;
+    tls::of_database(&url).map_err(TargetError::Tls)?;
+    Ok(url)
+}
+
+fn cache_url(text: &str, scheme: &'static str) -> Result<Url, TargetError> {
+    let url = url(text, &["redis", "rediss"], scheme)?;
+    tls::of_cache(&url).map_err(TargetError::Tls)?;
+    Ok(url)
+}
+
+fn page_url(text: &str, scheme: &'static str) -> Result<Url, TargetError> {
+    let url = url(text, &["http", "https"], scheme)?;
+    tls::of_page(&url).map_err(TargetError::Tls)?;
+    Ok(url)
 }
 
 fn url(text: &str, schemes: &[&str], scheme: &'static str) -> Result<Url, TargetError> {
@@ -198,16 +228,6 @@ fn shown(text: &str) -> String {
     harmless(text.rsplit_once('@').map_or(text, |(_, behind)| behind))
 }
 
-/// A part of a URL without its percent signs.
-pub(crate) fn decoded(text: &str) -> String {
-    // The parser of forms decodes `+` as a space, so that sign is protected.
-    let pair = format!("x={}", text.replace('+', "%2B").replace('&', "%26"));
-    url::form_urlencoded::parse(pair.as_bytes())
-        .next()
-        .map(|(_, value)| value.into_owned())
-        .unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,10 +237,20 @@ mod tests {
         for (text, kind, name) in [
             ("host", SourceKind::Host, "host"),
             ("pid:123", SourceKind::Process, "pid 123"),
+            ("profile:123", SourceKind::Profile, "profile of pid 123"),
             ("postgres://u:secret@db:5433/app?x=1", SourceKind::Postgres, "postgres://db:5433/app"),
             ("postgresql://db/app", SourceKind::Postgres, "postgresql://db/app"),
             ("redis://:secret@[::1]:6380/1", SourceKind::Redis, "redis://[::1]:6380/1"),
             ("valkey://cache", SourceKind::Redis, "redis://cache"),
+            ("rediss://u:secret@db?sslrootcert=/ca.pem", SourceKind::Redis, "rediss://db"),
+            ("valkeys://cache:6380", SourceKind::Redis, "rediss://cache:6380"),
+            ("postgres://u:secret@db/app?sslmode=verify-full", SourceKind::Postgres, "postgres://db/app"),
+            ("pgbouncer://u:secret@pool/?sslmode=require", SourceKind::PgBouncer, "pgbouncer://pool/"),
+            (
+                "prometheus:https://u:secret@app/metrics#sslrootcert=/ca.pem",
+                SourceKind::Prometheus,
+                "https://app/metrics",
+            ),
             (
                 "prometheus:http://u:secret@app:9090/metrics",
                 SourceKind::Prometheus,
@@ -246,11 +276,16 @@ mod tests {
             "pid:0",
             "pid:-1",
             "pid:99999999999",
+            "profile",
+            "profile:shop",
             "postgres://",
             "postgres:///app",
             "postgres://u:secret@:x",
             "redis:6379",
-            "rediss://u:secret@db",
+            "redis://u:secret@db?sslmode=require",
+            "rediss://u:secret@db?sslmode=disable",
+            "postgres://u:secret@db/x?sslmode=always",
+            "nginx:http://u:secret@app/#sslmode=require",
             "sqlite:",
             "prometheus:app:9090",
             "prometheus:ftp://u:secret@app",

@@ -1,4 +1,5 @@
-//! Foreign text made harmless: control characters written out, secrets removed, long messages cut.
+//! Foreign text made harmless: control characters written out, secrets removed, long messages cut; parts of URLs
+//! decoded.
 //!
 //! Does not know statements; see [`crate::sql`].
 
@@ -44,6 +45,16 @@ pub(crate) fn message(text: &str, secrets: &[String]) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
+}
+
+/// A part of a URL without its percent signs.
+pub(crate) fn decoded(text: &str) -> String {
+    // The parser of forms decodes `+` as a space, so that sign is protected.
+    let pair = format!("x={}", text.replace('+', "%2B").replace('&', "%26"));
+    url::form_urlencoded::parse(pair.as_bytes())
+        .next()
+        .map(|(_, value)| value.into_owned())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

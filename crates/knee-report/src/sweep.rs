@@ -7,6 +7,8 @@ mod cpu;
 
 pub mod curve;
 
+pub mod events;
+
 mod goal;
 
 pub mod json;
@@ -34,6 +36,7 @@ use knee_study::sweep::{Config, FinishedStep, LoadKind, Purpose, Report, Slo, St
 use crate::number::{self, level};
 use crate::view::reading::Reading;
 use curve::Curve;
+use events::Events;
 
 pub(crate) use cpu::sentences as cpu_sentences;
 pub use goal::Tail;
@@ -85,6 +88,8 @@ pub struct SweepView<'r> {
     /// Names of the columns of requests over a limit: `over 250 ms`. One for each limit on a percentile that most steps do
     /// not support: it is judged by the share of requests above it.
     pub limits: Vec<String>,
+    /// The times of events, if responses are streams of them.
+    pub events: Option<Events>,
     /// The curve to draw.
     pub curve: Curve,
     /// Whether it can be trusted.
@@ -134,6 +139,8 @@ impl<'r> SweepView<'r> {
         let (tail, q) = tail(report);
         let tails = goal::tails(report, (tail, q));
         let counted = goal::counted(report);
+        let rows: Vec<Row> =
+            report.trials.iter().map(|trial| row(trial, &report.config, q, &counted)).collect();
         Self {
             about,
             report,
@@ -142,7 +149,8 @@ impl<'r> SweepView<'r> {
             findings: sentence::findings(report),
             remarks: sentence::remarks(report),
             next: next::steps(report, about.co_located, (about.again.as_deref(), about.with_options)),
-            rows: report.trials.iter().map(|trial| row(trial, &report.config, q, &counted)).collect(),
+            events: Events::of(report, rows.iter().map(|row| row.level.clone()).collect()),
+            rows,
             limits: counted.iter().map(|slo| format!("over {}", slo.limit)).collect(),
             tail,
             curve: Curve::of(report, (tail, q), &tails),
@@ -156,8 +164,7 @@ impl<'r> SweepView<'r> {
 
 /// The highest percentile that at least half of the ladder's steps support.
 fn tail(report: &Report) -> (&'static str, f64) {
-    const TAILS: [(&str, f64); 3] = [("p99", 0.99), ("p95", 0.95), ("p90", 0.9)];
-    TAILS.into_iter().find(|(_, q)| goal::carries(report, *q)).unwrap_or(TAILS[2])
+    goal::TAILS.into_iter().find(|(_, q)| goal::carries(report, *q)).unwrap_or(goal::TAILS[2])
 }
 
 /// One step as a row; also used for the line that is printed when the step is done.

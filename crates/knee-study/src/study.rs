@@ -55,7 +55,7 @@ mod trial;
 
 pub use bound::{Bound, Component};
 pub use calibration::Calibration;
-pub use claim::{Absence, Basis, ClaimResult, ClaimVerdict, ClaimedSize};
+pub use claim::{Absence, Basis, ClaimResult, ClaimVerdict, ClaimedSize, WITHOUT_MIN};
 pub use conclusion::{Conclusion, Controls, LostBlock, PublishedResult, Row, Spread, Totals, VariantSummary};
 pub use cpus::CpuUse;
 pub use effect::{Effect, Reason};

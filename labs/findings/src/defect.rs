@@ -184,6 +184,34 @@ pub enum Defect {
     SigningKeys,
     /// Visitors: blanks are removed by a pattern that backtracks
     QuadraticTrim,
+    /// Letters: a volatile function in the condition is called for each row
+    VolatileFunction,
+    /// Letters: the service reads all of them and cuts a page out
+    PageInMemory,
+    /// Letters: one by chance is the first in an order by chance
+    RandomRow,
+    /// Bills: the next number is the largest one and one more
+    NextNumber,
+    /// Bills: a backfill changes all wallets in one transaction
+    WholeBackfill,
+    /// Sheets: a change of one flushes the whole cache
+    FlushAll,
+    /// Sheets: an empty list in the cache counts as a miss
+    EmptyIsMiss,
+    /// Ranks: connections to SQLite do not wait for the write lock
+    NoBusyTimeout,
+    /// Preferences: each change writes the file of all of them
+    FilePerChange,
+    /// Wishes: each wish of a list has the whole picture in it
+    RepeatedPicture,
+    /// Logins: each one that is begun leaves a cookie
+    PiledCookies,
+    /// Brochures: compressed as well as possible for each request
+    BrotliEleven,
+    /// Couriers: timers of requests that have ended go on
+    PiledTimers,
+    /// Couriers: the name of a server is looked up for each call
+    LookupPerCall,
 }
 
 impl Defect {
@@ -212,8 +240,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_86_defects_and_the_service_is_healthy_without_one() {
-        assert_eq!(Defect::value_variants().len() - 1, 86);
+    fn there_are_100_defects_and_the_service_is_healthy_without_one() {
+        assert_eq!(Defect::value_variants().len() - 1, 100);
         assert_eq!(Defect::None.name(), "none");
         assert_eq!(Defect::UnrolledMget.name(), "unrolled-mget");
     }

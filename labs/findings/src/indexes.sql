@@ -24,3 +24,4 @@ CREATE INDEX best_sellers_total ON best_sellers (total);
 CREATE INDEX categories_parent ON categories (parent);
 CREATE INDEX goods_category ON goods (category);
 CREATE INDEX goods_data ON goods USING gin (data jsonb_path_ops);
+CREATE INDEX letters_member ON letters (member);

@@ -79,6 +79,8 @@ const fn statements(defect: Defect) -> &'static [&'static str] {
              FOR EACH ROW EXECUTE FUNCTION count_placement()",
         ],
         Defect::UnusedIndexes => &[UNUSED_INDEXES],
+        // The default of a function that says nothing about itself.
+        Defect::VolatileFunction => &["ALTER FUNCTION current_member() VOLATILE"],
         _ => &[],
     }
 }

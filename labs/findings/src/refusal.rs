@@ -28,6 +28,9 @@ pub enum Refusal {
     /// The client gave no password, or a wrong one.
     #[error("name and password are needed")]
     Stranger,
+    /// The cookies of the request are longer than the limit.
+    #[error("the cookies are too long")]
+    LongCookies,
     /// Other requests were in the way, again and again.
     #[error("too many others at the same time")]
     Busy,
@@ -62,6 +65,7 @@ impl IntoResponse for Refusal {
             Self::Missing => StatusCode::NOT_FOUND,
             Self::Limited => StatusCode::TOO_MANY_REQUESTS,
             Self::Stranger => StatusCode::UNAUTHORIZED,
+            Self::LongCookies => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             _ => StatusCode::SERVICE_UNAVAILABLE,
         };
         (status, self.to_string()).into_response()

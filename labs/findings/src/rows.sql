@@ -53,3 +53,6 @@ INSERT INTO audit (at, actor, route, item, address, agent, trace, outcome)
     md5('address' || n), md5('agent' || n), md5('trace' || n), 'done' FROM generate_series(1, 30000) n;
 INSERT INTO tills SELECT n, n * 100 FROM generate_series(1, 100) n;
 INSERT INTO vouchers SELECT n, 500, n % 4 = 0 FROM generate_series(1, 4000) n;
+INSERT INTO letters SELECT n, 1 + n % 2000, 'Letter ' || n, repeat('line ' || n || ' ', 15)
+    FROM generate_series(1, 20000) n;
+INSERT INTO wallets SELECT n, 100000 FROM generate_series(1, 2000) n;

@@ -143,3 +143,19 @@ CREATE TABLE audit (
 CREATE TABLE tills (id bigint PRIMARY KEY, cents bigint NOT NULL);
 CREATE TABLE cards (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, member bigint NOT NULL);
 CREATE TABLE vouchers (code bigint PRIMARY KEY, cents int NOT NULL, is_used boolean NOT NULL);
+
+CREATE TABLE letters (id bigint PRIMARY KEY, member bigint NOT NULL, title text NOT NULL, body text NOT NULL);
+-- The member for whom a transaction reads, as rules of access to rows ask for it.
+CREATE FUNCTION current_member() RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN nullif(current_setting('shop.member', true), '')::bigint;
+END
+$$;
+CREATE SEQUENCE bill_numbers;
+CREATE TABLE bills (number bigint PRIMARY KEY, member bigint NOT NULL);
+CREATE TABLE bill_lines (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    bill bigint NOT NULL,
+    label text NOT NULL
+);
+CREATE TABLE wallets (id bigint PRIMARY KEY, cents bigint NOT NULL, currency text);

@@ -12,15 +12,19 @@ use crate::bank::Bank;
 use crate::bookings::Bookings;
 use crate::cache::Cache;
 use crate::config::ServeArgs;
+use crate::couriers::Couriers;
 use crate::database::Database;
 use crate::defect::Defect;
 use crate::gate::Gate;
 use crate::levels::Quotes;
 use crate::partner::Partners;
+use crate::preferences::Preferences;
+use crate::ranks::Ranks;
 use crate::refusal::Refusal;
 use crate::todos::Writers;
 use crate::views::Views;
 use crate::visitors::Visitors;
+use crate::wishes::Wishes;
 
 /// The service without its routes.
 pub struct Shop {
@@ -36,6 +40,10 @@ pub struct Shop {
     pub views: Views,
     /// Bookings in the same file of SQLite.
     pub bookings: Arc<Bookings>,
+    /// Ranks of members in the same file of SQLite.
+    pub ranks: Arc<Ranks>,
+    /// Preferences in a file beside that of SQLite.
+    pub preferences: Arc<Preferences>,
     /// Connections for quotes and points.
     pub quotes: Quotes,
     /// Partners that have replicas or a limit.
@@ -48,6 +56,10 @@ pub struct Shop {
     pub gate: Gate,
     /// Sessions, tokens and comments.
     pub visitors: Visitors,
+    /// Wish lists.
+    pub wishes: Wishes,
+    /// Couriers, and the places of parcels.
+    pub couriers: Couriers,
     /// Held for writing while all requests pause.
     pub pause: RwLock<()>,
     /// The front page.
@@ -75,12 +87,16 @@ impl Shop {
             cache: Cache::open(&args.redis).await?,
             views: Views::open(&args.views, args.defect)?,
             bookings: Bookings::new(&args.views, args.defect),
+            ranks: Ranks::open(&args.views, args.defect)?,
+            preferences: Preferences::new(&args.views, args.defect),
             quotes: Quotes::default(),
             partners: Partners::default(),
             writers: Writers::default(),
             bank: Bank::default(),
             gate: Gate::default(),
             visitors: Visitors::default(),
+            wishes: Wishes::default(),
+            couriers: Couriers::default(),
             pause: RwLock::new(()),
             front: Bytes::from("<p>A page of the shop, with all that is new today.</p>\n".repeat(800)),
             checksum: checksum(&document(&options)),

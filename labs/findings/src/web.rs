@@ -27,6 +27,7 @@ mod field;
 mod incidents;
 mod issues;
 mod late;
+mod threads;
 
 type Shared = State<Arc<Shop>>;
 type JsonResult = Result<Json<Value>, Refusal>;
@@ -53,6 +54,7 @@ pub fn router(shop: Arc<Shop>) -> Router {
         .merge(issues::routes())
         .merge(field::routes())
         .merge(late::routes())
+        .merge(threads::routes())
         .layer(middleware::from_fn_with_state(Arc::clone(&shop), close_if_asked))
         .with_state(shop)
 }

@@ -125,6 +125,34 @@ function todos() {
   return own;
 }
 
+// One in 80 begins a backfill, so that at 40 per second one begins every two seconds.
+function wallet() {
+  return exec.scenario.iterationInTest % 80 ? sent(`/wallets/${1 + any(2000)}`, '/wallets/{id}') : sent('/backfills', '/backfills');
+}
+
+// One in 20 changes a sheet; the others read one.
+function sheet() {
+  const path = `/sheets/${any(8)}`;
+  return exec.scenario.iterationInTest % 20 ? asked(path, '/sheets/{number}') : put(path, '/sheets/{number}');
+}
+
+// A visitor who begins to log in 20 times and ends none of these logins, as in tabs that are closed again. The next
+// iteration is another visitor: k6 gives each one an empty jar of cookies.
+function logins() {
+  let response = asked('/login', '/login');
+  for (let tab = 1; tab < 20; tab += 1) {
+    sleep(0.05);
+    response = asked('/login', '/login');
+  }
+  return response;
+}
+
+// A brochure, by a client that accepts brotli.
+function brochure() {
+  const headers = { 'Accept-Encoding': 'br' };
+  return http.get(`${base}/brochures/${any(500)}`, { headers, tags: { name: 'GET /brochures/{number}' } });
+}
+
 // An order, whose client gives up after 20 s.
 function sale() {
   return http.post(`${base}/sales`, null, { timeout: '20s', tags: { name: 'POST /sales' } });
@@ -211,6 +239,20 @@ const works = {
   start,
   mine,
   comments: () => asked('/comments', '/comments'),
+  letters: () => asked(`/members/${1 + any(2000)}/letters`, '/members/{id}/letters'),
+  mailings: () => asked(`/letters/${any(1000)}`, '/letters/{page}'),
+  draws: () => asked('/draws', '/draws'),
+  bills: () => sent(`/bills/${1 + any(2000)}`, '/bills/{member}'),
+  wallets: wallet,
+  sheets: sheet,
+  alerts: () => asked('/alerts', '/alerts'),
+  ranks: () => sent(`/ranks/${1 + any(20000)}`, '/ranks/{member}'),
+  preferences: () => put(`/preferences/${any(16000)}`, '/preferences/{member}'),
+  wishes: () => asked(`/wishes/${1 + any(2000)}`, '/wishes/{member}'),
+  logins,
+  brochures: brochure,
+  places: () => asked(`/places/${any(60000)}`, '/places/{parcel}'),
+  couriers: () => asked('/couriers', '/couriers'),
   amounts,
   todos,
   sale,

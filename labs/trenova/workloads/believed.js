@@ -1,7 +1,8 @@
 // What a load generator measures that counts every response as a success, whatever its status and body.
 // AS selects the client: `user` with a session if sign-in works, `stranger` with an unknown session, `nobody` without.
-// The counters at the end report the real responses.
+// The counters at the end report the real responses. With a PAUSE, a user waits for so many seconds after each response.
 import http from 'k6/http';
+import { sleep } from 'k6';
 import { Counter } from 'k6/metrics';
 import { ask, signIn, stranger, users } from './drop_down.js';
 
@@ -27,4 +28,5 @@ export default function (given) {
   const answer = ask(given.session, '', anything);
   if (counters[answer.status]) counters[answer.status].add(1);
   if (answer.status === 200 && answer.body.includes('"results":[]')) empty.add(1);
+  if (__ENV.PAUSE) sleep(Number(__ENV.PAUSE));
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::document::Document;
+use super::document::{Document, Statement};
 use super::study::Study;
 
 /// A lab: the statements of its document, and its studies.
@@ -91,6 +91,7 @@ pub(super) fn mistakes(lab: &Lab) -> Vec<String> {
         }
         statement.incomplete().into_iter().for_each(&mut note);
         statement.claims.iter().filter_map(|claim| unfit(lab, claim)).for_each(&mut note);
+        statement.claims.iter().filter_map(|claim| of_responses(lab, statement, claim)).for_each(&mut note);
     }
     let is_named = |reference: &str| statements.iter().any(|statement| statement.names(reference));
     for study in &lab.studies {
@@ -99,6 +100,10 @@ pub(super) fn mistakes(lab: &Lab) -> Vec<String> {
             if !claim.goal && !is_named(&reference) {
                 let what = "is published and tests no statement; give it a statement or `goal = true`";
                 found.push(format!("labs/{}: claim `{reference}` {what}", lab.name));
+            }
+            if !claim.goal {
+                let unlike = claim.unlike().into_iter();
+                found.extend(unlike.map(|what| format!("labs/{}: claim `{reference}` {what}", lab.name)));
             }
         }
     }
@@ -133,6 +138,15 @@ fn unfit(lab: &Lab, reference: &str) -> Option<String> {
     }
 }
 
+/// Why a claim cannot test a statement about queries: responses take longer than their queries, and for other reasons.
+fn of_responses(lab: &Lab, statement: &Statement, reference: &str) -> Option<String> {
+    let mut words = statement.text.split(|letter: char| !letter.is_alphanumeric());
+    let is_of_queries = words.any(|word| matches!(word, "query" | "queries"));
+    let claim = lab.studies.iter().find_map(|study| study.claim(reference))?;
+    (is_of_queries && claim.takes_responses_for_queries())
+        .then(|| format!("is about queries, and claim `{reference}` tests responses as like for like"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,6 +155,7 @@ mod tests {
         title = \"a board\"
         [claims.fast]
         text = \"lists are fast\"
+        like_for_like = \"yes\"
         metric = \"goodput\"
         expect = \"faster\"
         [claims.ours]
@@ -189,6 +204,28 @@ mod tests {
                 "labs/board: claim `fast` is published and tests no statement; give it a statement or `goal = true`"
             ]
         );
+    }
+
+    #[test]
+    fn a_statement_about_queries_is_not_tested_like_for_like_by_the_times_of_responses() {
+        let of_queries = row("a", "claims = [\"fast\"]").replace("it is fast", "its queries are fast");
+        let what = "is about queries, and claim `fast` tests responses as like for like";
+        assert_eq!(mistakes(&lab(&of_queries)), [format!("labs/board: `a`: {what}")]);
+        for (line, instead) in [("\"yes\"", "\"no: responses here\""), ("\"goodput\"", "\"statement_time\"")]
+        {
+            let mut lab = lab(&of_queries);
+            lab.studies = vec![Study::read("", &STUDY.replacen(line, instead, 1)).expect("it is TOML")];
+            assert_eq!(mistakes(&lab), [] as [&str; 0], "{instead}");
+        }
+    }
+
+    #[test]
+    fn a_published_claim_that_does_not_say_whether_it_is_like_for_like_is_a_mistake_and_a_goal_need_not() {
+        let mut lab = lab(&row("a", "claims = [\"fast\"]"));
+        lab.studies =
+            vec![Study::read("", &STUDY.replace("like_for_like = \"yes\"", "")).expect("it is TOML")];
+        let what = "does not say in `like_for_like` whether it tests what was published";
+        assert_eq!(mistakes(&lab), [format!("labs/board: claim `fast` {what}")]);
     }
 
     #[test]

@@ -31,6 +31,11 @@ pub(super) struct Claim {
     #[serde(default)]
     text: String,
     metric: Option<String>,
+    published: Option<String>,
+    like_for_like: Option<String>,
+    expect: Option<String>,
+    change: Option<String>,
+    at_least: Option<String>,
     untestable: Option<String>,
     testable: Option<String>,
     below: Option<toml::Value>,
@@ -45,7 +50,11 @@ const OLDER: &str = "> Measured on ";
 fn verdict_of_row(row: &str) -> Option<(String, String)> {
     let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
     let [text, _, measured, verdict, ..] = cells[..] else { return None };
-    let said = if measured == "–" { verdict.to_owned() } else { format!("{verdict} ({measured})") };
+    let said = match verdict.strip_suffix(')').filter(|verdict| verdict.contains(" (asked: ")) {
+        _ if measured == "–" => verdict.to_owned(),
+        Some(asked) => format!("{asked}; {measured})"),
+        None => format!("{verdict} ({measured})"),
+    };
     Some((text.replace('\\', ""), said))
 }
 
@@ -103,6 +112,58 @@ impl Claim {
             None => None,
         }
     }
+
+    /// What is missing for its result to be one about what was published; empty if nothing can test it here.
+    pub(super) fn unlike(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        if self.untestable.is_some() {
+            return found;
+        }
+        let alike = self.like_for_like.as_deref().unwrap_or_default();
+        if alike.trim().is_empty() {
+            found.push("does not say in `like_for_like` whether it tests what was published".to_owned());
+        }
+        let Some(size) = self.published.as_deref().and_then(size) else { return found };
+        match &self.change {
+            Some(change) if spaceless(change) != size => {
+                found.push(format!("tests a change of {change}, and {size} was published"));
+            }
+            None if self.is_direction() && !alike.starts_with("direction only") => {
+                found
+                    .push(format!("tests a direction, and a change of {size} was published; write `change`"));
+            }
+            _ => {}
+        }
+        found
+    }
+
+    /// Whether it has no more than a direction. `same` and a least factor are sizes.
+    fn is_direction(&self) -> bool {
+        self.expect.as_deref().is_some_and(|expect| expect != "same") && self.at_least.is_none()
+    }
+
+    /// Whether it tests responses like for like although its statement is about something else: it has neither the
+    /// time of statements nor that of databases.
+    pub(super) fn takes_responses_for_queries(&self) -> bool {
+        let of_database = |metric: &str| metric.starts_with("statement_") || metric.starts_with("store_");
+        let of_responses = self.metric.as_deref().is_some_and(|metric| !of_database(metric));
+        let is_alike = self.like_for_like.as_deref().is_some_and(|alike| !alike.starts_with("no"));
+        of_responses && is_alike
+    }
+}
+
+/// The size of a change in parentheses at the end of a published figure, as `change` has it: `+34.4%` of `624 to 839/s
+/// (+34.4 %)`.
+fn size(published: &str) -> Option<String> {
+    let (_, rest) = published.rsplit_once('(')?;
+    let (inside, _) = rest.split_once(')')?;
+    let size = spaceless(inside);
+    let number = size.strip_suffix('%').or_else(|| size.strip_suffix('x'))?;
+    number.parse::<f64>().is_ok().then_some(size)
+}
+
+fn spaceless(text: &str) -> String {
+    text.split_whitespace().collect()
 }
 
 #[cfg(test)]
@@ -145,8 +206,53 @@ mod tests {
             study.claim("a/b").and_then(|claim| study.verdict(claim)).map(str::to_owned)
         };
         assert_eq!(of(table).as_deref(), Some("confirmed (p95: -40 % \\[-50 % to -30 %\\], faster)"));
+        let asked = table.replace("| confirmed |", "| confirmed (asked: below 2.00 ms) |");
+        assert_eq!(
+            of(&asked).as_deref(),
+            Some("confirmed (asked: below 2.00 ms; p95: -40 % \\[-50 % to -30 %\\], faster)"),
+            "in one pair of parentheses"
+        );
         assert_eq!(of(&format!("> Measured on 2026-11-22 by knee\n\n{table}")), None);
         assert_eq!(of(""), None);
+    }
+
+    fn unlike(claim: &str) -> Vec<String> {
+        let study = Study::read("a", &format!("[claims.b]\n{claim}")).expect("the test's study is TOML");
+        study.claim("a/b").expect("the study has the claim").unlike()
+    }
+
+    #[test]
+    fn a_published_claim_says_whether_it_is_like_for_like_unless_nothing_can_test_it() {
+        let expected = ["does not say in `like_for_like` whether it tests what was published"];
+        assert_eq!(unlike("expect = \"faster\""), expected);
+        assert_eq!(unlike("expect = \"faster\"\nlike_for_like = \" \""), expected);
+        assert_eq!(unlike("expect = \"faster\"\nlike_for_like = \"no: one CPU\""), [""; 0]);
+        assert_eq!(unlike("untestable = \"a price\""), [""; 0]);
+    }
+
+    #[test]
+    fn a_published_size_is_not_tested_as_a_direction_and_not_as_another_size() {
+        let of = |published: &str, lines: &str| {
+            unlike(&format!("like_for_like = \"yes\"\npublished = \"{published}\"\n{lines}"))
+        };
+        let rate = "624.3 to 839.3/s (+34.4 %)";
+        let direction = "tests a direction, and a change of +34.4% was published; write `change`";
+        assert_eq!(of(rate, "expect = \"faster\""), [direction]);
+        assert_eq!(of(rate, "expect = \"not-slower\""), [direction]);
+        assert_eq!(of(rate, "change = \"+71%\""), ["tests a change of +71%, and +34.4% was published"]);
+        assert_eq!(of("2,335 to 2,375 ms (+1.7 %); 13/s", "change = \"1.017x\"").len(), 1);
+        for (published, lines) in [
+            (rate, "change = \"+34.4 %\""),
+            ("65 to 0.13 ms (500x)", "expect = \"faster\"\nat_least = \"100x\""),
+            ("21.96 to 21.95/s (-0.06 %)", "expect = \"same\""),
+            ("77.5 % (2,925 of 3,774)", "expect = \"faster\""),
+            ("(+3.3 % with the check)", "expect = \"faster\""),
+        ] {
+            assert_eq!(of(published, lines), [""; 0], "{published}, {lines}");
+        }
+        let said =
+            "published = \"1 to 2/s (2x)\"\nlike_for_like = \"direction only: one CPU\"\nexpect = \"faster\"";
+        assert_eq!(unlike(said), [""; 0]);
     }
 
     #[test]

@@ -78,7 +78,7 @@ pub(super) fn perf(facts: &Facts) -> Check {
     if level <= 2 {
         return plain("perf", Grade::Ok, found + "; you can profile your own processes");
     }
-    let effect = "profilers need root; knee itself uses no perf events";
+    let effect = "profilers need root, and so does `--observe profile:PID`";
     limit("perf", Grade::Off, found, effect, "set it with `sudo sysctl kernel.perf_event_paranoid=2`")
 }
 

@@ -44,6 +44,27 @@ impl Default for ObservationBuilder {
     }
 }
 
+impl Observations {
+    /// Adds what was learned after the run: texts, and what is known of its sources. Points stay as they are.
+    pub fn include(&mut self, batch: &Batch) {
+        for change in &batch.sources {
+            if let Some(source) = self.sources.get_mut(change.index as usize) {
+                source.clone_from(&change.source);
+            }
+        }
+        let sources = self.sources.len();
+        for text in batch.texts.iter().filter(|text| text.source < sources) {
+            let known = self.texts.iter_mut().find(|known| {
+                known.source == text.source && known.name == text.name && known.label == text.label
+            });
+            match known {
+                Some(known) => known.text.clone_from(&text.text),
+                None => self.texts.push(text.clone()),
+            }
+        }
+    }
+}
+
 impl ObservationBuilder {
     /// Keeps at most `points_max` points, or two for each series.
     pub fn with_points_max(points_max: usize) -> Self {

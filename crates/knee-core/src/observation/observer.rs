@@ -4,6 +4,7 @@
 
 use super::Batch;
 use crate::clock::MonotonicClock;
+use crate::record::Run;
 
 /// What watches sources beside a run. The engine asks it once per interval, and writes what it returns into the record.
 pub trait Observer: Send {
@@ -15,4 +16,10 @@ pub trait Observer: Send {
 
     /// Reads every source once more and stops. Waits a bounded time.
     fn end(&mut self) -> Batch;
+
+    /// Asks sources about what the whole run shows, after [`Observer::end`]. Waits a bounded time. The batch has texts
+    /// and changes of sources, and no points.
+    fn ask(&mut self, _run: &Run) -> Batch {
+        Batch::default()
+    }
 }

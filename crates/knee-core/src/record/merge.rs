@@ -137,7 +137,7 @@ pub fn merge<R: Read, W: Write>(sources: Vec<R>, sink: W) -> Result<Merged<W>, M
 fn sum_up(whole: &Whole, mut builder: RunBuilder, parts: &[ReadPart]) -> Run {
     let extent = Extent::of(whole, parts);
     for (part, lost) in parts.iter().zip(&extent.lost) {
-        builder.contribute(part.contribution(*lost));
+        builder.contribute(part.contribution(lost.requests, lost.share));
     }
     for (share, lost) in extent.missing {
         builder.contribute(Contribution::missing(share.segment().to_string(), lost));

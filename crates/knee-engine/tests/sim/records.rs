@@ -67,6 +67,12 @@ impl Observer for Counting {
     fn end(&mut self) -> Batch {
         self.take()
     }
+
+    fn ask(&mut self, run: &Run) -> Batch {
+        self.encoder.add_text(0, "intervals", "", &run.series.len().to_string());
+        self.encoder.change_source(0, |source| source.without.push("asked".to_owned()));
+        self.encoder.take()
+    }
 }
 
 fn one_record(seed: u64) {
@@ -87,6 +93,10 @@ fn one_record(seed: u64) {
     assert!(together(&unsaved.warm_up, &unsaved.measured) == recorded, "the collector loses nothing");
     let asked = unsaved.observations.named("asked").next().map_or(0, |series| series.points.len());
     assert_eq!(asked, unsaved.series.len() + 1, "observers are asked once per interval and at the end");
+
+    let learned = unsaved.observations.text(0, "intervals", "");
+    assert_eq!(learned, Some(unsaved.series.len().to_string().as_str()), "observers ask about the whole run");
+    assert_eq!(unsaved.observations.sources[0].without, ["asked"]);
 
     let (faults, disk_seed) = (Faults::random(&mut random), random.random());
     let file = SimFile::new(faults, disk_seed);

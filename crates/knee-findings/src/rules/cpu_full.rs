@@ -10,13 +10,14 @@ use crate::evidence::Evidence;
 use crate::figure::{number, percent};
 use crate::finding::{Gain, Remedy, Signal, Subject, SubjectKind, Unit};
 use crate::lack::Lack;
+use crate::profile::{Hottest, add_hottest};
 use crate::watched::Watched;
 
 pub(super) const RULE: Rule = Rule {
     code: "cpu_full",
     finds: "CPUs that the service fills",
     needs: "figures of the machine (`host`) or of a process (`pid`)",
-    limits: "a process uses 90 % of the CPUs that it can use; or those that it is bound to are 90 % busy with it and other programs, or all CPUs of the machine are (time that a hypervisor gives to other machines counts neither as busy nor as idle); threads wait for a CPU 20 % of the time (PSI), or 20 % as long as they run; 5 % of the periods of a CPU limit are throttled. Those that it is bound to are left out if it uses less than 10 % of them, or where a finding names a statement or a process that takes half of the response time",
+    limits: "a process uses 90 % of the CPUs that it can use; or those that it is bound to are 90 % busy with it and other programs, or all CPUs of the machine are (time that a hypervisor gives to other machines counts neither as busy nor as idle); threads wait for a CPU 20 % of the time (PSI), or 20 % as long as they run; 5 % of the periods of a CPU limit are throttled. Those that it is bound to are left out if it uses less than 10 % of them, or where a finding names a statement or a process that takes half of the response time. With a profile of the process (`profile`), the function with most of its CPU time is named",
     source: "Within 15 % of the operational bound a resource counts as the limit; 90 % leaves room for what sampling misses.",
     cause: "The work of the requests takes all CPU time: of the service, of its database on the same machine, or of the load generator beside them.",
     remedy: "Make a request cheaper (profile the busiest process), or give it more CPUs. Load from another machine if the generator is here.",
@@ -88,7 +89,7 @@ fn of_process(evidence: &Evidence<'_>, process: &Watched<'_>, pressure: Option<S
             "cpu.stat",
         ),
     ];
-    Some(Draft {
+    let mut draft = Draft {
         subject: Subject::of(SubjectKind::Process, process.name(), Some(&process.source.name)),
         statement: format!(
             "{} uses {} of the {} {} that it can use",
@@ -100,7 +101,9 @@ fn of_process(evidence: &Evidence<'_>, process: &Watched<'_>, pressure: Option<S
         signals: signals.into_iter().flatten().collect(),
         remedy: Remedy::advice("make a request cheaper: profile the process; or give it more CPUs"),
         gain: doubled(evidence),
-    })
+    };
+    add_hottest(evidence, process, &mut draft);
+    Some(draft)
 }
 
 /// The CPUs that a process is bound to, if they are full of it and others: a service and its database on the same CPUs.
@@ -124,7 +127,7 @@ fn of_bound(
     let waiting =
         Signal::at_least("wait for a CPU per CPU time", Unit::Share, waiting, WAITING, "/proc/PID/schedstat");
     let (its_cpus, verb) = if number(cpus) == "1" { ("CPU", "is") } else { ("CPUs", "are") };
-    let draft = Draft {
+    let mut draft = Draft {
         subject: Subject::of(SubjectKind::Process, process.name(), Some(&process.source.name)),
         statement: format!(
             "the {} {its_cpus} to which {} is bound {verb} {} busy: {} with it, the rest with other programs and interrupts",
@@ -140,6 +143,7 @@ fn of_bound(
         // With more CPUs, it is unknown which of the programs is the next limit.
         gain: None,
     };
+    add_hottest(evidence, process, &mut draft);
     Some((share, draft))
 }
 
@@ -152,13 +156,12 @@ fn of_host(
     let busy = evidence.host_busy();
     let full = Signal::at_least("share of all CPUs that is busy", Unit::Share, busy, FULL, "/proc/stat")?;
     let cpus = host.most("host.cpus", "")?;
-    let used = |process: &Watched<'_>| {
-        let used = bound::both(process, "process.cpu.user", "process.cpu.system")?.per_second()?;
-        Some((process.name(), used))
-    };
-    let most = processes.iter().filter_map(used).max_by(|(_, one), (_, other)| one.total_cmp(other));
-    let most =
-        most.map_or(String::new(), |(name, used)| format!("; {name} uses {} of them", percent(used / cpus)));
+    let used = processes.iter().filter_map(|process| Some((process, used_cpus(process)?)));
+    let most = used.max_by(|(_, one), (_, other)| one.total_cmp(other));
+    let most = most.map_or(String::new(), |(process, used)| {
+        let hottest = Hottest::of(evidence, process).map_or(String::new(), |hottest| hottest.clause());
+        format!("; {} uses {} of them{hottest}", process.source.name, percent(used / cpus))
+    });
     Some(Draft {
         subject: Subject::of(
             SubjectKind::Resource,
@@ -172,6 +175,11 @@ fn of_host(
         ),
         gain: doubled(evidence),
     })
+}
+
+/// CPUs that a process uses.
+fn used_cpus(process: &Watched<'_>) -> Option<f64> {
+    bound::both(process, "process.cpu.user", "process.cpu.system")?.per_second()
 }
 
 /// What to say of the CPU time that a hypervisor gives to other machines.

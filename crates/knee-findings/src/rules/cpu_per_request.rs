@@ -16,7 +16,7 @@ use crate::watched::Watched;
 pub(super) const RULE: Rule = Rule {
     code: "cpu_per_request",
     finds: "a service that computes for most of each response",
-    needs: "a process of the service, and 200 OK responses",
+    needs: "a process of the service, and 50 OK responses",
     limits: "the process takes 5 ms of CPU time per response, and this is 50 % of the mean service time; 9 of 10 responses take at least half of this CPU time. Both, or nothing. A hint from 1 ms on, if the process uses half of the CPUs that it can use",
     source: "Below half of the time, something else is the larger part. With 5 ms, a CPU serves 200 requests per second at most (operational bound); other rules count a time from 5 ms on, too. With half of its CPUs in use, requests wait for a CPU as long as they compute (M/M/1); but each service does that under enough load, so that this is a hint. CPU time that is not spent for each request, such as that of a timer, is longer than most responses.",
     cause: "Each request computes what could be computed once or not at all: a password hash, a document that is built again, a template, a regular expression, a list that is searched from its beginning.",
@@ -34,7 +34,8 @@ const SHARE: f64 = 0.5;
 const FASTEST: f64 = 0.1;
 /// Part of the CPU time per response that they take at least.
 const EACH: f64 = 0.5;
-const RESPONSES_MIN: u64 = 200;
+/// Of 50, five are faster than the tenth of them.
+const RESPONSES_MIN: u64 = 50;
 
 fn check(evidence: &Evidence<'_>) -> Checked {
     let processes = evidence.needed(SourceKind::Process)?;
@@ -89,16 +90,21 @@ mod tests {
 
     /// 100 responses per second that take this long, and a process that computes this long for each.
     fn service(wait: f64, cpu: f64) -> Scene {
+        at(100, wait, cpu)
+    }
+
+    /// The same at another rate.
+    fn at(rate: u64, wait: f64, cpu: f64) -> Scene {
         let mut scene = Scene::sized(
             30,
-            |_| 100,
+            move |_| rate,
             Curve::constant(10.0),
             move |sample, _, dice| sample.wait = wait * (0.9 + 0.2 * dice.share()),
         );
         let host = scene.host(4.0);
-        scene.busy_host(host, (100.0 * cpu / 4.0 + 0.05).min(1.0));
+        scene.busy_host(host, (rate as f64 * cpu / 4.0 + 0.05).min(1.0));
         let process = scene.process("shop (pid 7)");
-        scene.counter(process, "process.cpu.user", "", 100.0 * cpu);
+        scene.counter(process, "process.cpu.user", "", rate as f64 * cpu);
         scene.counter(process, "process.cpu.system", "", 0.01);
         scene
     }
@@ -113,6 +119,12 @@ mod tests {
             "{finding:?}"
         );
         assert!(finding.gain.unwrap().share() > 0.9);
+    }
+
+    #[test]
+    fn fifty_slow_responses_are_enough() {
+        assert!(at(3, 0.034, 0.03).found("cpu_per_request").is_some());
+        assert_eq!(at(1, 0.034, 0.03).found("cpu_per_request"), None, "30 responses");
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     code: "dead_rows",
     finds: "dead rows that no vacuum removes",
     needs: "a PostgreSQL server with pg_stat_statements",
-    limits: "a table with 1,000 dead rows has one for every 5 live ones; an expensive statement on it reads 50 blocks per row; a snapshot is older than 10,000 transactions. Two of them, or nothing",
+    limits: "a table with 1,000 dead rows has one for every 5 live ones; an expensive statement on it reads 50 blocks per row; a snapshot is older than 10,000 transactions. The first and one of the others, or nothing; that statements step over them is said only with such blocks",
     source: "autovacuum begins at 20 % of dead rows (autovacuum_vacuum_scale_factor).",
     cause: "Rows are updated and deleted faster than autovacuum removes them, it is off, or an old transaction forbids it.",
     remedy: "Let autovacuum run more often on this table (autovacuum_vacuum_scale_factor), and end transactions that stay open.",
@@ -49,15 +49,18 @@ fn bloated(server: &Watched<'_>, query: &Query<'_>, named: &str) -> Option<Draft
         DEAD,
         "pg_stat_user_tables",
     )?;
+    let blocks = Signal::at_least(
+        "blocks read per row returned",
+        Unit::Count,
+        Some(query.blocks_per_row()),
+        BLOCKS_PER_ROW,
+        "pg_stat_statements",
+    );
+    // A statement that reads few blocks meets few of them; what keeps them is the other signal then.
+    let is_in_the_way = blocks.is_some();
     let signals: Vec<Signal> = [
         Some(share),
-        Signal::at_least(
-            "blocks read per row returned",
-            Unit::Count,
-            Some(query.blocks_per_row()),
-            BLOCKS_PER_ROW,
-            "pg_stat_statements",
-        ),
+        blocks,
         Signal::at_least(
             "transactions since the oldest snapshot",
             Unit::Count,
@@ -72,16 +75,23 @@ fn bloated(server: &Watched<'_>, query: &Query<'_>, named: &str) -> Option<Draft
     let off = server.text("setting", "autovacuum").is_some_and(|value| value == "off");
     let remedy = if off {
         Remedy::setting("PostgreSQL", "autovacuum", "on")
-    } else {
+    } else if is_in_the_way {
         Remedy::advice(format!(
             "run VACUUM {}, and lower autovacuum_vacuum_scale_factor of this table",
             table.name
         ))
+    } else {
+        Remedy::advice(format!("end transactions that stay open, then run VACUUM {}", table.name))
+    };
+    let what = if is_in_the_way {
+        "over which its statements step"
+    } else {
+        "which are kept for a transaction that stays open"
     };
     (signals.len() >= 2).then(|| Draft {
         subject: Subject::of(SubjectKind::Table, table.name, Some(&server.source.name)),
         statement: format!(
-            "{} has {} dead rows ({} of its live ones), over which its statements step{}",
+            "{} has {} dead rows ({} of its live ones), {what}{}",
             table.name,
             number(dead),
             percent(dead / table.live_rows.max(1.0)),
@@ -113,5 +123,19 @@ mod tests {
             finding.remedy,
             Remedy::Setting { of: "PostgreSQL".into(), name: "autovacuum".into(), value: "on".into() }
         );
+        assert!(finding.statement.contains("over which its statements step"), "{}", finding.statement);
+    }
+
+    #[test]
+    fn dead_rows_over_which_no_statement_steps_are_kept_for_an_open_transaction() {
+        let mut scene = Scene::steady();
+        let server = scene.postgres();
+        scene.gauge(server, "table.dead_rows", "public.products", 20_000.0);
+        assert_eq!(scene.found("dead_rows"), None);
+        scene.gauge(server, "activity.xmin_age", "", 50_000.0);
+        let finding = scene.found("dead_rows").unwrap();
+        let says = "public.products has 20,000 dead rows (40 % of its live ones), which are kept for a transaction that \
+                    stays open";
+        assert_eq!(finding.statement, says);
     }
 }

@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     code: "delayed_ack",
     finds: "responses that stand still for 40 ms because of Nagle's algorithm and delayed acknowledgements",
     needs: "the run, with 200 responses",
-    limits: "1 % of the responses arrive for 38 to 46 ms, 4 times as many as for 30 to 38 ms; half of the waits for the first byte are under 20 ms; bodies have a mean of 16 KiB at most. A step in the wait alone, with 60 % of all that take longer than 30 ms, is a hint",
+    limits: "1 % of the responses arrive for 38 to 46 ms, 4 times as many as for 30 to 38 ms; half of the waits for the first byte are under 20 ms; bodies have a mean of 16 KiB at most; with larger ones, which can be on their way for as long, a hint. A step in the wait alone, with 60 % of all that take longer than 30 ms, is a hint",
     source: "Linux acknowledges after 40 ms at the earliest (TCP_DELACK_MIN). Such steps are reported in hyper issue 944 and for many servers.",
     cause: "The server writes head and body apart. Nagle's algorithm holds the second part back until the client has acknowledged the first, and the client waits 40 ms before it acknowledges.",
     remedy: "Write head and body at once, or set TCP_NODELAY on the server's sockets.",
@@ -56,6 +56,14 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     }
     let wait = evidence.phase(Phase::Wait).quantile(0.5).map(Nanos::as_secs_f64);
     let body = evidence.all().bytes_body as f64 / answered as f64;
+    // A large body can be on its way for as long.
+    let is_small = body <= SMALL_BODY;
+    let wait = wait.filter(|_| is_small);
+    let what = if is_small {
+        "stand still for 40 ms after their first byte: delayed acknowledgements"
+    } else {
+        "arrive for about 40 ms after their first byte: delayed acknowledgements, perhaps"
+    };
     let signals = [
         Signal::at_least(
             "share of responses that arrive for 38 to 46 ms",
@@ -69,10 +77,7 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     ];
     Ok(vec![Draft {
         subject: Subject::service(),
-        statement: format!(
-            "{} of the responses stand still for 40 ms after their first byte: delayed acknowledgements",
-            percent(share.unwrap_or(0.0))
-        ),
+        statement: format!("{} of the responses {what}", percent(share.unwrap_or(0.0))),
         signals: signals.into_iter().flatten().collect(),
         remedy: Remedy::advice("write head and body at once, or set TCP_NODELAY on the server's sockets"),
         gain: gain(evidence, share),
@@ -139,6 +144,16 @@ mod tests {
         assert_eq!(finding.confidence, Confidence::Strong, "{finding:?}");
         let Some(Gain::MeanResponse { from, to, .. }) = finding.gain else { panic!() };
         assert!(from > 0.045 && to < 0.008);
+    }
+
+    #[test]
+    fn a_step_of_large_bodies_is_a_hint_because_they_can_be_on_their_way_for_as_long() {
+        let scene = Scene::with(|sample, _, dice| {
+            (sample.receive, sample.body) = (0.040 + 0.003 * dice.share(), 200_000);
+        });
+        let finding = scene.found("delayed_ack").unwrap();
+        assert_eq!(finding.confidence, Confidence::Hint);
+        assert!(finding.statement.ends_with("delayed acknowledgements, perhaps"), "{}", finding.statement);
     }
 
     #[test]

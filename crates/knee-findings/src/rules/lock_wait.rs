@@ -28,6 +28,8 @@ pub(super) const RULE: Rule = Rule {
 pub(super) const SHARE: f64 = 0.1;
 const KNOWN: f64 = 0.5;
 const BUSY: f64 = 0.7;
+/// Share of the samples with a known blocker from which on one statement blocks most of them.
+const MOST: f64 = 0.5;
 
 /// The servers with enough samples of activity.
 pub(super) fn sampled<'s>(evidence: &'s Evidence<'_>) -> Result<Vec<Watched<'s>>, Lack> {
@@ -74,7 +76,8 @@ fn check(evidence: &Evidence<'_>) -> Checked {
         let deadlocks: f64 = server.rises("database.deadlocks").iter().map(|(_, rise)| rise.amount).sum();
         let text = |id: &str| server.text("statement.text", id).unwrap_or("an unknown statement");
         let (subject, blocker) = pair(&server).map_or(("", String::new()), |(waits, blocks, _)| {
-            (text(waits), format!(", most of them for: {}", text(blocks)))
+            let part = if blocks_most(&server, blocks, all) { "most" } else { "some" };
+            (text(waits), format!(", {part} of them for: {}", text(blocks)))
         });
         let signals = [
             Signal::at_least(
@@ -114,6 +117,13 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     Ok(drafts)
 }
 
+/// Whether most of `all` samples with a known blocker are blocked by this statement.
+fn blocks_most(server: &Watched<'_>, blocker: &str, all: f64) -> bool {
+    let is_by_it = |label: &str| label.split_once(" by ").is_some_and(|(_, by)| by == blocker);
+    let samples = server.rises("activity.blocked").into_iter().filter(|(label, _)| is_by_it(label));
+    samples.map(|(_, rise)| rise.amount).sum::<f64>() >= MOST * all
+}
+
 /// What waits of this share of the active backends cost per request: backends x share / throughput.
 pub(super) fn waits_saved(evidence: &Evidence<'_>, server: &Watched<'_>, waiting: f64) -> Option<Gain> {
     let active = share::backends(server, "active")?;
@@ -141,6 +151,24 @@ mod tests {
         assert_eq!(
             finding.statement,
             "67 % of the active backends wait for locks, most of them for: LOCK TABLE products"
+        );
+    }
+
+    #[test]
+    fn a_statement_that_blocks_a_third_of_them_does_not_block_most() {
+        let mut scene = Scene::steady();
+        let server = scene.postgres();
+        scene.counter(server, "activity.state", "active", 60.0);
+        scene.counter(server, "activity.wait", "Lock:relation", 40.0);
+        for (pair, samples) in [("1 by 9", 15.0), ("1 by 8", 14.0), ("1 by 7", 11.0)] {
+            scene.counter(server, "activity.blocked", pair, samples);
+        }
+        scene.text(server, "statement.text", "9", "LOCK TABLE products");
+        let finding = scene.found("lock_wait").unwrap();
+        assert!(
+            finding.statement.ends_with("some of them for: LOCK TABLE products"),
+            "{}",
+            finding.statement
         );
     }
 

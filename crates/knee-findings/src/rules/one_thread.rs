@@ -9,6 +9,7 @@ use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
 use crate::figure::{number, percent};
 use crate::finding::{Remedy, Signal, Subject, SubjectKind, Unit};
+use crate::profile::add_hottest;
 use crate::watched::Watched;
 
 use super::cpu_full;
@@ -17,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     code: "one_thread",
     finds: "one thread that fills a CPU while others idle: a blocked event loop",
     needs: "a process of the service that can use two CPUs",
-    limits: "a thread runs 95 % of the time; one CPU of the machine is idle (`host`); 1.5 threads of the process run at a time at most. Nothing if the process fills its CPUs",
+    limits: "a thread runs 95 % of the time; one CPU of the machine is idle (`host`); 1.5 threads of the process run at a time at most. Nothing if the process fills its CPUs. With a profile of the process (`profile`), the function with most of its CPU time is named",
     source: "A thread cannot use more than one CPU: at 95 % the operational bound of one server is reached.",
     cause: "All requests pass through one thread: an event loop that computes or blocks (JSON, hashing, templates), a global interpreter lock, one worker.",
     remedy: "Run more processes or workers, move computation off the loop, or make it cheaper.",
@@ -70,7 +71,7 @@ fn hot(evidence: &Evidence<'_>, process: &Watched<'_>) -> Option<Draft> {
     ];
     let threads =
         process.mean("process.threads", "").map_or(String::new(), |all| format!(" of {}", number(all)));
-    Some(Draft {
+    let mut draft = Draft {
         subject: Subject::of(SubjectKind::Process, name, Some(&process.source.name)),
         statement: format!(
             "one thread{threads} of {} ({name}) runs {} of the time, and the process uses {} of {} CPUs",
@@ -82,7 +83,9 @@ fn hot(evidence: &Evidence<'_>, process: &Watched<'_>) -> Option<Draft> {
         signals: signals.into_iter().flatten().collect(),
         remedy: remedy(process, name, allowed),
         gain: cpu_full::doubled(evidence),
-    })
+    };
+    add_hottest(evidence, process, &mut draft);
+    Some(draft)
 }
 
 fn remedy(process: &Watched<'_>, thread: &str, allowed: f64) -> Remedy {
@@ -96,6 +99,8 @@ fn remedy(process: &Watched<'_>, thread: &str, allowed: f64) -> Remedy {
 
 #[cfg(test)]
 mod tests {
+    use knee_core::observation::SourceKind;
+
     use crate::testing::Scene;
     use crate::{Confidence, Remedy};
 
@@ -116,6 +121,18 @@ mod tests {
         assert!(finding.statement.starts_with("one thread of 4 of shop"), "{}", finding.statement);
         let workers = hot("7/7 gunicorn", 0.98).found("one_thread").unwrap().remedy;
         assert_eq!(workers, Remedy::Environment { name: "WEB_CONCURRENCY".into(), value: "4".into() });
+    }
+
+    #[test]
+    fn a_profile_says_what_the_event_loop_computes() {
+        let mut scene = hot("7/7 node", 0.98);
+        let profile = scene.source(SourceKind::Profile, "profile of shop (pid 7)");
+        scene.counter(profile, "profile.samples", "JS:*render /app/page.js:3:1", 40.0);
+        scene.counter(profile, "profile.samples", "(other)", 60.0);
+        let finding = scene.found("one_thread").unwrap();
+        let end = "; 40 % of its CPU time is in JS:*render /app/page.js:3:1";
+        assert!(finding.statement.ends_with(end), "{}", finding.statement);
+        assert_eq!(finding.confidence, Confidence::Likely);
     }
 
     #[test]

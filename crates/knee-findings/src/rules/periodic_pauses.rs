@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     code: "periodic_pauses",
     finds: "pauses that come back at a regular pace",
     needs: "the run, with 20 whole intervals, of a load generator that did not pause itself",
-    limits: "the slowest response of 5 intervals is 3 times the lower quartile of all intervals and 5 ms longer, and their distances vary by 15 % at most; in 90 % of these intervals, the p99 is 3 times its lower quartile, too (the p90 with fewer than 200 responses per interval), which it must be if every other interval has a pause; these intervals have 10 % fewer responses than the others; PostgreSQL reads 3 times as many blocks in them, or in those that follow, as in the others",
+    limits: "the slowest response of 5 intervals is 3 times the lower quartile of all intervals and 5 ms longer, and their distances vary by 15 % at most; in 90 % of these intervals, the p99 is 3 times its lower quartile, too (the p90 with fewer than 200 responses per interval), which it must be if every other interval has a pause; these intervals have 10 % fewer responses than the others (without either of the two, some requests wait, and not the service); PostgreSQL reads 3 times as many blocks in them, or in those that follow, as in the others",
     source: "Distances of pauses by chance vary by about 100 % (a Poisson process): 5 of them by 15 % come by chance in under 1 of 100 runs. Counters of PostgreSQL can be a second late (PGSTAT_MIN_INTERVAL).",
     cause: "Something stops the service on a timer or whenever something has filled up: garbage collection, a checkpoint, a flush, a scheduled job, a cached value that expires for all at once.",
     remedy: "Look for what has this period in the logs of the service and its stores; make it smaller and more frequent, or move it away.",
@@ -101,7 +101,8 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     Ok(vec![Draft {
         subject: Subject::service(),
         statement: format!(
-            "the service pauses every {}, {} times in this run, for up to {}",
+            "{} every {}, {} times in this run, for up to {}",
+            what_waits(dip, broad),
             seconds(found.period * width.as_secs_f64()),
             number(found.pauses as f64),
             seconds(usual * found.height)
@@ -112,6 +113,12 @@ fn check(evidence: &Evidence<'_>) -> Checked {
         ),
         gain: None,
     }])
+}
+
+/// What waits in a pause. Where neither many responses wait nor fewer are given, the service goes on.
+fn what_waits(dip: Option<f64>, broad: Option<f64>) -> &'static str {
+    let goes_on = Signal::falls_short(broad, BROAD) && dip.is_some_and(|dip| dip > DIP);
+    if goes_on { "some requests wait" } else { "the service pauses" }
 }
 
 /// Responses per second in the intervals `with` a pause as a share of those in the others.
@@ -205,9 +212,11 @@ mod tests {
                     }
                 },
             );
-            scene.found("periodic_pauses").map(|finding| finding.confidence)
+            scene.found("periodic_pauses").map(|finding| (finding.confidence, finding.statement))
         };
-        assert_eq!(slow_every(8), Some(Confidence::Hint));
+        let (confidence, statement) = slow_every(8).unwrap();
+        assert_eq!(confidence, Confidence::Hint);
+        assert!(statement.starts_with("some requests wait every 8.00 s"), "{statement}");
         assert_eq!(slow_every(2), None);
     }
 

@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     code: "pool_exhausted",
     finds: "requests that wait for a connection of the service's pool",
     needs: "a PostgreSQL server, with 8 samples of its backends by application",
-    limits: "all connections of an application, 2 at least if others have some, are busy in 90 % of the samples, and their number does not change; the youngest of their transactions is usually so short that they can serve a tenth of the responses; the load has 1.5 times as many requests in flight; the CPUs, or those that an observed process can use, are busy to 70 % at most",
+    limits: "all connections of an application, 2 at least if others have some, are busy in 90 % of the samples, and their number does not change; the youngest of their transactions is usually so short that they can serve a tenth of the responses; the load has 1.5 times as many requests in flight (nothing if it has no more than connections); the CPUs, or those that an observed process can use, are busy to 70 % at most",
     source: "Little's law: with all of c connections busy, requests beyond c only wait; and c connections whose transactions take t serve c / t of them per second. A session that was forgotten, a dump or a report has one transaction for the whole time.",
     cause: "The pool is smaller than the concurrency that the service needs, or a connection is held longer than its statements take.",
     remedy: "Hold a connection only while a statement runs; then enlarge the pool, up to about twice the CPUs of the database.",
@@ -85,6 +85,10 @@ fn exhausted(
         return None;
     }
     let in_flight = mean * throughput;
+    // With a connection for each, none of them waits.
+    if in_flight <= size {
+        return None;
+    }
     let signals = [
         Signal::at_least(
             format!("share of samples with all {} connections busy", number(size)),
@@ -160,6 +164,11 @@ mod tests {
         let finding = pool(2.0, 2.0).found("pool_exhausted").unwrap();
         assert_eq!(finding.confidence, Confidence::Strong);
         assert!(finding.gain.unwrap().share() > 0.5);
+    }
+
+    #[test]
+    fn eight_busy_connections_for_five_requests_in_flight_are_enough() {
+        assert_eq!(pool(8.0, 8.0).found("pool_exhausted"), None);
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     code: "rate_limit",
     finds: "a fixed rate beyond which the service refuses requests",
     needs: "the run, with 200 responses",
-    limits: "1 % of the responses have status 429 (one signal) or 503; OK responses per interval vary by 5 % at most while others are refused; half of the refusals take half of the median of OK responses at most. 503 needs both of the latter, and the planned rate varies by 20 %; or, under a closed load, OK responses vary a quarter as much as by chance at most; under a rate that stays the same, this is a hint",
+    limits: "1 % of the responses have status 429 (one signal) or 503; OK responses per interval vary by 5 % at most while others are refused; half of the refusals take half of the median of OK responses at most. 503 needs both of the latter, and the planned rate varies by 20 %; under a rate that stays the same, and under a closed load, it is a hint, and OK responses then vary a quarter as much as by chance at most",
     source: "RFC 6585 defines 429. Under a load that is not limited, OK responses vary with the load and with queues. Failures by chance leave a steady rate of OK responses where the load is steady (binomial distribution).",
     cause: "A rate limit of the service, a proxy or a provider; or an admission control that protects an overloaded service.",
     remedy: "Raise the limit for the load test, or ask for less: responses beyond the limit say nothing about the service.",
@@ -96,7 +96,8 @@ fn check(evidence: &Evidence<'_>) -> Checked {
 }
 
 /// Of the signals of refusals with 503, those that tell a limit from a service that fails: all, the first as a hint,
-/// or none. Under a load that stays the same, OK responses are steady whatever refuses the others.
+/// or none. Under a load that stays the same, OK responses are steady whatever refuses the others, and users who wait for
+/// their responses ask for what is served: a lock that one request holds at a time refuses the others as steadily.
 fn unavailable_by_a_limit(
     evidence: &Evidence<'_>,
     refusing: &[&Point],
@@ -115,8 +116,7 @@ fn unavailable_by_a_limit(
     match planned {
         _ if varies => all.collect(),
         _ if !is_steadier_than_chance(refusing) => Vec::new(),
-        Some(_) => all.take(1).collect(),
-        None => all.collect(),
+        _ => all.take(1).collect(),
     }
 }
 
@@ -184,7 +184,6 @@ mod tests {
         let finding = limited(429, |_| 500).found("rate_limit").unwrap();
         assert_eq!(finding.confidence, Confidence::Strong);
         assert_eq!(finding.statement, "the service refuses 50 % of the requests with 429 and answers 500/s");
-        assert_eq!(limited(503, |_| 500).found("rate_limit").unwrap().confidence, Confidence::Strong);
     }
 
     /// The same with arrivals by this plan.
@@ -211,10 +210,11 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_rate_beside_503_is_a_hint_where_the_planned_rate_stays_the_same_and_tells_where_it_does_not()
-    {
+    fn a_steady_rate_beside_503_is_a_hint_unless_the_planned_rate_varies() {
         let of = |rate| planned(limited(503, |_| 500), rate).found("rate_limit").unwrap().confidence;
         assert_eq!(of(Curve::constant(1_000.0)), Confidence::Hint);
+        let of_users = limited(503, |_| 500).found("rate_limit").unwrap();
+        assert_eq!(of_users.confidence, Confidence::Hint, "a lock can refuse as steadily");
         let stages = vec![Stage { duration: Nanos::from_secs(30), target: 1_400.0 }];
         assert_eq!(of(Curve { start: 800.0, stages }), Confidence::Strong);
     }

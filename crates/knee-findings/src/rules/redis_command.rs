@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     code: "redis_command",
     finds: "a Redis command that takes long by itself, or sends large values",
     needs: "a Redis or Valkey server",
-    limits: "a command has half of the time of all commands, executes for 10 % of the time, and a call takes 0.5 ms; the main thread runs 0.5 ms per call of it; the server noted one slow command. Or: Redis sends 64 KiB per command as a mean, and its main thread runs 0.1 ms per command. Two of them, or nothing",
+    limits: "a command has half of the time of all commands, executes for 10 % of the time, and a call takes 0.5 ms; the main thread runs 0.5 ms per call of it (nothing if it is known to run less); the server noted one slow command. Or: Redis sends 64 KiB per command as a mean, and its main thread runs 0.1 ms per command. Two of them, or nothing",
     source: "Commands of constant cost take microseconds; 0.5 ms are thousands of elements. A small GET takes the main thread 10 us with its socket; 64 KiB are four times Redis' own buffer of a reply (16 KiB).",
     cause: "The command touches all keys or a whole collection (KEYS, SMEMBERS, HGETALL, LRANGE 0 -1, SORT), or a script loops, or a value is large. All other clients wait meanwhile.",
     remedy: "Ask for single elements, use SCAN outside of requests, split large values.",
@@ -66,7 +66,8 @@ fn slow(evidence: &Evidence<'_>, redis: &Watched<'_>) -> Option<Draft> {
     .into_iter()
     .flatten()
     .collect();
-    if signals.len() < 2 || each < SLOW {
+    // A call that takes long while the thread runs little waits for something else: a CPU, memory, a disk.
+    if signals.len() < 2 || each < SLOW || Signal::falls_short(used, SLOW) {
         return None;
     }
     Some(Draft {
@@ -150,6 +151,20 @@ mod tests {
         scene.counter(redis, "redis.command.time", "keys", 0.3);
         scene.counter(redis, "redis.cpu.main.user", "", 0.3);
         assert_eq!(scene.found("redis_command").unwrap().evidence.len(), 2);
+    }
+
+    #[test]
+    fn a_command_that_takes_long_because_its_thread_waits_is_not_slow_by_itself() {
+        let mut scene = Scene::steady();
+        let redis = scene.redis();
+        scene.counter(redis, "redis.command.calls", "lpush", 60.0);
+        scene.counter(redis, "redis.command.time", "lpush", 0.3);
+        scene.counter(redis, "redis.slow", "", 2.0);
+        scene.counter(redis, "redis.cpu.main.user", "", 0.01);
+        scene.counter(redis, "redis.cpu.main.system", "", 0.01);
+        assert_eq!(scene.found("redis_command"), None);
+        scene.observations.series.retain(|series| !series.name.starts_with("redis.cpu.main"));
+        assert!(scene.found("redis_command").is_some(), "the time of the thread is unknown");
     }
 
     #[test]

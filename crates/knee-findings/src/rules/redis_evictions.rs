@@ -13,11 +13,11 @@ pub(super) const RULE: Rule = Rule {
     code: "redis_evictions",
     finds: "a cache that evicts keys and misses them",
     needs: "a Redis or Valkey server with maxmemory",
-    limits: "one key is evicted for every 100 responses; 20 % of the lookups miss; 95 % of maxmemory is in use",
+    limits: "one key is evicted for every 100 responses; 20 % of the lookups miss (nothing if it is known that fewer do); 95 % of maxmemory is in use",
     source: "A cache that fits evicts nothing; keys that expire are no evictions.",
     cause: "The keys that requests need take more than maxmemory.",
     remedy: "Raise maxmemory, store smaller values, or let keys that are seldom needed expire.",
-    explains: &[],
+    explains: &["cache_unanswered"],
     check,
 };
 
@@ -40,6 +40,10 @@ fn check(evidence: &Evidence<'_>) -> Checked {
         };
         let lookups = redis.rise("redis.keyspace.misses", "").zip(redis.rise("redis.keyspace.hits", ""));
         let misses = lookups.map(|(misses, hits)| misses.amount / (misses.amount + hits.amount));
+        // A cache at its limit that answers nearly all lookups evicts what is not asked for any more.
+        if Signal::falls_short(misses, MISSES) {
+            continue;
+        }
         let full = redis.mean("redis.memory.used", "").zip(redis.mean("redis.memory.max", ""));
         let full = full.map(|(used, most)| used / most);
         let signals = [
@@ -81,5 +85,17 @@ mod tests {
         assert_eq!(scene.found("redis_evictions"), None);
         scene.counter(redis, "redis.keys.evicted", "", 700.0);
         assert_eq!(scene.found("redis_evictions").unwrap().confidence, Confidence::Likely);
+    }
+
+    #[test]
+    fn a_full_cache_that_answers_nearly_all_lookups_is_healthy() {
+        let mut scene = Scene::steady();
+        let redis = scene.redis();
+        scene.counter(redis, "redis.keys.evicted", "", 700.0);
+        scene.gauge(redis, "redis.memory.used", "", 98e6);
+        scene.gauge(redis, "redis.memory.max", "", 100e6);
+        assert_eq!(scene.found("redis_evictions"), None, "5 % miss");
+        scene.counter(redis, "redis.keyspace.misses", "", 800.0);
+        assert_eq!(scene.found("redis_evictions").unwrap().confidence, Confidence::Strong);
     }
 }

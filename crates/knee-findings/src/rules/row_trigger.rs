@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     code: "row_trigger",
     finds: "a trigger that updates another table once per row",
     needs: "a PostgreSQL server with pg_stat_statements",
-    limits: "a statement with 10 % of the execution time changes rows of a table that has a trigger FOR EACH ROW; as many rows of another table are updated per response, within a fifth, 20 at least, and statements seen explain half of them at most; a call of the statement changes 20 rows; the other table has as many dead rows as live ones. The first two and one more, or nothing",
+    limits: "a statement with 10 % of the execution time changes two rows or more per call, of a table that has a trigger FOR EACH ROW; as many rows of another table are updated per response, within a fifth, 20 at least, and statements seen explain half of them at most; a call of the statement changes 20 rows; the other table has as many dead rows as live ones. The first two and one more, or nothing",
     source: "A batch of 20 rows pays for a trigger per statement; each update of the same row leaves a version of it that vacuum must remove.",
     cause: "A trigger FOR EACH ROW counts or copies what a batch changes. Each row of the batch is a statement of its own in the database, and often an update of the same row.",
     remedy: "Make the trigger FOR EACH STATEMENT and let it read the changed rows from a transition table (REFERENCING NEW TABLE); or update once, in the statement that the service sends.",
@@ -23,6 +23,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 const UPDATED: f64 = 20.0;
+/// Rows of a call: with one, a trigger for the statement does as much.
+const BATCH: f64 = 2.0;
 const EXPLAINED: f64 = 0.5;
 const DEAD: f64 = 1.0;
 /// Rows of the batch and updates differ by this share at most.
@@ -58,7 +60,7 @@ fn triggered(
     }
     let (batch, trigger) = query::heavy(queries).filter(changes).find_map(|query| {
         let rows = query.rows * query.per_request;
-        let is_alike = !names(&query) && (rows / updated - 1.0).abs() <= WITHIN;
+        let is_alike = query.rows >= BATCH && !names(&query) && (rows / updated - 1.0).abs() <= WITHIN;
         Some((query, trigger(server, query).filter(|_| is_alike)?))
     })?;
     let signals = signals(server, table, updated - seen, batch);
@@ -159,6 +161,15 @@ mod tests {
     fn rows_of_a_partition_or_below_a_view_are_no_trigger_unless_there_is_one() {
         let mut scene = counted(400.0);
         scene.text(0, "table.row_triggers", "public.placements", "");
+        assert_eq!(scene.found("row_trigger"), None);
+    }
+
+    #[test]
+    fn rows_that_have_a_statement_each_are_no_batch() {
+        let mut scene = counted(400.0);
+        let text = "INSERT INTO placements (shelf, label) VALUES ($1, $2)";
+        let costs = Costs { per_request: 400.0, seconds: 0.000_02, rows: 1.0, ..Costs::default() };
+        scene.statement(0, "2", text, &costs);
         assert_eq!(scene.found("row_trigger"), None);
     }
 

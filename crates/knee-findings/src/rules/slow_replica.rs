@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
     code: "slow_replica",
     finds: "one slow server of several, or slow connections",
     needs: "the run, with sampled responses of one endpoint from two servers that differ by their address or by a header such as X-Served-By; or, for the load of a URL by a constant number of users, of four connections",
-    limits: "a server has 20 sampled responses, a connection 8. The slow ones are at most half of them, take 1.5 times as long as the others and 2 ms more; three quarters of a slow server's responses are slower than three quarters of each other's. Of connections two are slow at least, and their fastest responses are slower than the mean of the others. Of all responses, of the endpoint or of the run, a share between half and twice that of the slow ones is as slow",
+    limits: "a server has 20 sampled responses, a connection 8. The slow ones are at most half of them, take 1.5 times as long as the others and 2 ms more; three quarters of a slow server's responses are slower than three quarters of each other's. Of connections two are slow at least, and their fastest responses are slower than the mean of the others. Of all responses, of the endpoint or of the run, a share between half and twice that of the slow ones is as slow, or nothing",
     source: "Quartiles that do not overlap keep out servers that differ by chance. That all responses have the slow group too, and not the sampled alone, is the second signal.",
     cause: "A balancer sends a part of the requests to an instance that is slower than the others: a smaller machine, a noisy neighbour, a cold cache, an old version. Or it gives one instance more connections than the others.",
     remedy: "Load the servers one by one, and compare them with `knee compare`. If they are alike, look at how connections are spread.",
@@ -37,6 +37,8 @@ const CONNECTIONS: usize = 4;
 const TIMES: f64 = 1.5;
 /// Seconds.
 const MORE: f64 = 0.002;
+/// The share of slow responses among all, of that among the sampled, or the inverse.
+const AGREES: f64 = 0.5;
 
 /// What is slow, and how slow.
 struct Split {
@@ -60,7 +62,7 @@ fn check(evidence: &Evidence<'_>) -> Checked {
         let splits = served.iter().filter_map(|(id, servers)| {
             let tally = evidence.run.measured.endpoints.get(id.0 as usize)?;
             let service = &tally.outcomes[Outcome::Ok as usize].service;
-            Some((service.count(), draft(evidence, &slow_servers(servers)?, service)))
+            Some((service.count(), draft(evidence, &slow_servers(servers)?, service)?))
         });
         let largest = splits.max_by_key(|(responses, _)| *responses);
         return Ok(largest.map(|(_, draft)| draft).into_iter().collect());
@@ -72,7 +74,7 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     }
     let service = &evidence.all().outcomes[Outcome::Ok as usize].service;
     let split = slow_connections(&connections);
-    Ok(split.map(|split| draft(evidence, &split, service)).into_iter().collect())
+    Ok(split.and_then(|split| draft(evidence, &split, service)).into_iter().collect())
 }
 
 /// The servers with enough responses, the fastest first.
@@ -151,8 +153,8 @@ fn largest_step(times: &[f64]) -> Option<(usize, f64, f64)> {
     (2 * largest.0 >= times.len()).then_some(largest)
 }
 
-/// `service`: the times of all responses of which the split was sampled.
-fn draft(evidence: &Evidence<'_>, split: &Split, service: &Histogram) -> Draft {
+/// `service`: the times of all responses of which the split was sampled. `None` if these have no such split.
+fn draft(evidence: &Evidence<'_>, split: &Split, service: &Histogram) -> Option<Draft> {
     let ratio = Signal::at_least(
         "times as long as the others",
         Unit::Count,
@@ -163,14 +165,17 @@ fn draft(evidence: &Evidence<'_>, split: &Split, service: &Histogram) -> Draft {
     // Within twice of the share, both ways.
     let of_all =
         share_above(service, split.between).map(|share| (share / split.share).min(split.share / share));
+    if Signal::falls_short(of_all, AGREES) {
+        return None;
+    }
     let agrees = Signal::at_least(
         "agreement of the share of slow responses among all with that among the sampled",
         Unit::Share,
         of_all,
-        0.5,
+        AGREES,
         "the run: service time of all responses",
     );
-    Draft {
+    Some(Draft {
         subject: Subject::of(SubjectKind::Resource, split.slow.clone(), None),
         statement: format!(
             "responses of {} take {} times as long as those of the others, {} more",
@@ -187,14 +192,14 @@ fn draft(evidence: &Evidence<'_>, split: &Split, service: &Histogram) -> Draft {
             Some(split.share * split.longer * service.count() as f64 / evidence.answered().max(1) as f64),
             "the slow ones as fast as the others",
         ),
-    }
+    })
 }
 
-/// Share of the responses that took longer than this many seconds; `None` without any.
+/// Share of the responses that took longer than this many seconds; `None` without a response.
 fn share_above(service: &Histogram, least: f64) -> Option<f64> {
-    let at_most = service.count_at_or_below(Nanos::from_secs_f64(least));
-    let above = service.count().saturating_sub(at_most);
-    (above > 0).then(|| above as f64 / service.count() as f64)
+    let all = service.count();
+    let above = all.saturating_sub(service.count_at_or_below(Nanos::from_secs_f64(least)));
+    (all > 0).then(|| above as f64 / all as f64)
 }
 
 #[cfg(test)]
@@ -269,6 +274,15 @@ mod tests {
         assert_eq!(answered_by(3, 2, 0.02).found("slow_replica"), None, "two fast ones would be needed");
         assert_eq!(connected_to(20, 0, 0.0).found("slow_replica"), None);
         assert_eq!(connected_to(20, 15, 0.02).found("slow_replica"), None);
+    }
+
+    #[test]
+    fn a_server_whose_slow_responses_are_in_the_sample_alone_is_not_named() {
+        let mut scene = answered_by(3, 1, 0.02);
+        scene.run.measured = Scene::with(|sample, _, _| sample.wait = 0.004).run.measured;
+        assert_eq!(scene.found("slow_replica"), None, "no response is slow");
+        scene.run.measured = Scene::steady().run.measured;
+        assert_eq!(scene.found("slow_replica"), None, "one of a hundred is slow");
     }
 
     #[test]

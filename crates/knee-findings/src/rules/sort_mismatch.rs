@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     code: "sort_mismatch",
     finds: "a sort of many rows for a few, because no index has the order of the statement",
     needs: "a PostgreSQL server with pg_stat_statements, and the definitions of its indexes",
-    limits: "a statement with ORDER BY, LIMIT and 10 % of the execution time reads 20 blocks per row, or with each call 90 % of a table of 100 blocks or more; scans of its table read 20 times the rows that it returns; the plan sorts 20 times the rows that it returns; it writes temporary blocks. If the statement has a condition, an index begins with its columns; none has them, all before it, and then the order with its directions and places of NULLs. If the statement has OFFSET, no index begins with its order behind compared columns",
+    limits: "a statement with ORDER BY, LIMIT and 10 % of the execution time reads 20 blocks per row, or with each call 90 % of a table of 100 blocks or more; scans of its table read 20 times the rows that it returns; the plan sorts 20 times the rows that it returns; it writes temporary blocks. If the statement has a condition, an index begins with its columns; none has them, all before it, and then the order with its directions and places of NULLs. If the statement has OFFSET, no index begins with its order behind compared columns. Nothing if its plan is known and sorts nothing, although no index seems to have the order. If the planner was asked about the index (HypoPG): as with `missing_index`",
     source: "Reading 20 rows to return one is where an index in the order of the statement pays in PgHero and pganalyze.",
     cause: "A sort must read all rows before it returns the first. DESC NULLS LAST, the usual wish, is not the reverse of an ascending index. An index that has the order alone leads past the rows that the condition leaves out: the newest of all are read to find the newest of one owner.",
     remedy: "Create an index with the compared columns first, then the columns of the order with the same directions and places of NULLs.",
@@ -86,6 +86,9 @@ fn sorted(evidence: &Evidence<'_>, server: &Watched<'_>, query: &Query<'_>, name
     }
     let in_order: Vec<String> = order.iter().map(Ordered::in_index).collect();
     let is_sorted = !table.indexes.iter().any(|index| follows(index, &equals, order));
+    if is_sorted && plans_no_sort(server, query) {
+        return None;
+    }
     let compared = match &equals[..] {
         [one] if !is_sorted => format!("{one} before "),
         [_, _, ..] if !is_sorted => format!("all of {} before ", equals.join(", ")),
@@ -198,6 +201,12 @@ fn follows(index: &IndexShape, equals: &[String], order: &[Ordered]) -> bool {
     !index.columns.is_empty() && (in_order(false) || in_order(true))
 }
 
+/// Whether the plan is known and has no sort: then the order is there, by an index that does not look like it.
+fn plans_no_sort(server: &Watched<'_>, query: &Query<'_>) -> bool {
+    let nodes = plan::nodes(server.text("statement.plan", query.id).unwrap_or_default());
+    !nodes.is_empty() && nodes.iter().all(|node| !node.kind.is_empty() && !node.is_sort())
+}
+
 /// Rows that a sort under a limit is expected to receive. How many the limit lets through is often not in a plan for any
 /// value.
 pub(super) fn sorted_rows(server: &Watched<'_>, query: &Query<'_>) -> Option<f64> {
@@ -230,6 +239,21 @@ mod tests {
         assert_eq!(finding.confidence, Confidence::Likely);
         let columns = vec!["organization_id".to_owned(), "last DESC NULLS LAST".to_owned()];
         assert_eq!(finding.remedy, Remedy::Index { table: "public.tasks".into(), columns });
+    }
+
+    #[test]
+    fn a_page_whose_plan_sorts_nothing_has_its_order_from_an_index() {
+        let mut scene = page("organization_id, last", 3_000.0, 20_000.0);
+        let plan = |below: &str| {
+            format!(
+                r#"[{{"Plan": {{"Node Type": "Limit", "Plan Rows": 50, "Plans": [
+                {{"Node Type": "{below}", "Plan Rows": 9000}}]}}}}]"#
+            )
+        };
+        scene.text(0, "statement.plan", "2", &plan("Sort"));
+        assert_eq!(scene.found("sort_mismatch").unwrap().confidence, Confidence::Strong);
+        scene.text(0, "statement.plan", "2", &plan("Index Scan"));
+        assert_eq!(scene.found("sort_mismatch"), None);
     }
 
     /// A page of the newest todos, as the views of a server showed it.

@@ -11,7 +11,7 @@ use crate::figure::{number, percent};
 use crate::finding::{Gain, Remedy, Signal, Subject, SubjectKind, Unit};
 use crate::watched::Watched;
 
-mod lock;
+pub(super) mod lock;
 mod long;
 
 use lock::{held, share};
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
     code: "sqlite_writer",
     finds: "writers that queue for the write lock of SQLite, or commit one by one while the disk flushes",
     needs: "a SQLite file",
-    limits: "the write lock is held in 60 % of the samples; the CPUs, or those that an observed process can use, are busy to 70 % at most; a disk is busy 30 % of the time; a process waits in the kernel for a lock in 5 % of the samples. Or, with a lock that is held less: a disk flushes once for every second response, flushes of PostgreSQL's WAL left out; and there is a transaction that changes the database for every second response, or the lock is held for 30 % of the mean response time per response, in 5 samples at least. Or: the lock is held in 2 % of the samples, 10 at least; the share of the responses of an endpoint that are a slow group of their own (as `two_populations` has it) is that of these samples within a factor of 1.5, and the quartiles of this group differ by a factor of 2 at least: a hint. Otherwise two of them, or nothing",
+    limits: "the write lock is held in 60 % of the samples; the CPUs, or those that an observed process can use, are busy to 70 % at most; a disk is busy 30 % of the time; a process waits in the kernel for a lock in 5 % of the samples. Or, with a lock that is held less: a disk flushes once for every second response, flushes of PostgreSQL's WAL left out; and there is a transaction that changes the database for every second response, or, if these are not counted, the lock is held for 30 % of the mean response time per response, in 5 samples at least. Or: the lock is held in 2 % of the samples, 10 at least; the share of the responses of an endpoint that are a slow group of their own (as `two_populations` has it) is that of these samples within a factor of 1.5, and the quartiles of this group differ by a factor of 2 at least: a hint. Otherwise two of them, or nothing",
     source: "One lock is one server: at 60 % of its time, requests wait longer for it than they hold it (M/M/1). Of arrivals that do not know of each other, as many find the lock held as is its share of the time (PASTA), and they wait for what is left of it: any part, so that a quarter waits for less than a quarter of it, and a quarter for more than three quarters. SQLite tries again after sleeps of 1 to 100 ms, which makes waits up to twice as long as what is left.",
     cause: "SQLite has one writer at a time. Each transaction flushes (synchronous=FULL), or stays open while the service does something else, or while a statement of it scans a table; a rollback journal also keeps readers out.",
     remedy: "Use journal_mode=WAL with synchronous=NORMAL, put several changes into a transaction, keep transactions short: find rows before the transaction or by an index, and delete few at a time.",
@@ -97,6 +97,10 @@ fn queueing(evidence: &Evidence<'_>, file: &Watched<'_>) -> Option<Draft> {
 fn flushing(evidence: &Evidence<'_>, file: &Watched<'_>) -> Option<Draft> {
     let flushes = flushes(evidence);
     let transactions = file.rise("sqlite.transactions", "").and_then(|rise| evidence.per_request(rise));
+    // Beside few transactions, the disk flushes for something else.
+    if Signal::falls_short(transactions, TRANSACTIONS) {
+        return None;
+    }
     let each = held_per_response(evidence, file);
     let mean = evidence.response_mean().filter(|mean| *mean > 0.0)?;
     let of_response = each.map(|each| each / mean);
@@ -126,7 +130,7 @@ fn flushing(evidence: &Evidence<'_>, file: &Watched<'_>) -> Option<Draft> {
         subject: Subject::of(SubjectKind::Resource, file.name(), None),
         statement: format!(
             "each response commits {} transactions to {}, for which a disk flushes {} times",
-            number(transactions.unwrap_or(0.0)),
+            transactions.map_or("an unknown number of".to_owned(), number),
             file.source.name,
             number(flushes.unwrap_or(0.0))
         ),
@@ -199,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_commit_per_request_that_waits_for_the_disk_is_found_long_before_the_lock_is_full() {
-        let of = |flushes: f64| {
+        let of = |flushes: f64, transactions: Option<f64>| {
             // 100 responses per second, of 5 ms as a mean: a fifth of the time is 2 ms of each.
             let mut scene = Scene::sized(30, |_| 100, Curve::constant(10.0), |_, _, _| {});
             let host = scene.host(4.0);
@@ -207,11 +211,18 @@ mod tests {
             let file = scene.source(SourceKind::Sqlite, "news.db");
             scene.counter(file, "sqlite.lock.samples", "", 20.0);
             scene.counter(file, "sqlite.lock.held", "write", 20.0 * 0.2);
+            if let Some(transactions) = transactions {
+                scene.counter(file, "sqlite.transactions", "", transactions * 100.0);
+            }
             scene.found("sqlite_writer")
         };
-        let finding = of(1.0).unwrap();
+        let finding = of(1.0, None).unwrap();
         assert_eq!((finding.evidence.len(), finding.confidence), (2, Confidence::Likely));
-        assert_eq!(of(0.05), None, "many changes share a flush");
+        let says = "each response commits an unknown number of transactions to news.db, for which a disk flushes 1 times";
+        assert_eq!(finding.statement, says);
+        assert_eq!(of(1.0, Some(1.0)).unwrap().evidence.len(), 3);
+        assert_eq!(of(1.0, Some(0.05)), None, "something else flushes");
+        assert_eq!(of(0.05, None), None, "many changes share a flush");
     }
 
     #[test]

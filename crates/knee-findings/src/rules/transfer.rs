@@ -14,7 +14,7 @@ use crate::lack::Lack;
 pub(super) const RULE: Rule = Rule {
     code: "transfer",
     finds: "large bodies whose transfer takes much of the time",
-    needs: "the run, with 200 responses",
+    needs: "the run, with 50 responses",
     limits: "bodies have a mean of 32 KiB; their arrival takes 30 % of the service time, and 1 ms",
     source: "32 KiB are more than the first flight of a TCP connection (10 segments, RFC 6928), so that the network decides.",
     cause: "The service sends much, perhaps without compression, or the network is slow.",
@@ -23,7 +23,8 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-const RESPONSES_MIN: u64 = 200;
+/// It compares means, to which one response of 50 adds a fiftieth.
+const RESPONSES_MIN: u64 = 50;
 const BODY: f64 = 32_768.0;
 const SHARE: f64 = 0.3;
 /// Seconds.

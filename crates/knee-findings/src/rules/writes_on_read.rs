@@ -41,7 +41,7 @@ fn check(evidence: &Evidence<'_>) -> Checked {
 }
 
 /// Whether the names of all endpoints with requests begin with a method that reads.
-fn reads_only(evidence: &Evidence<'_>) -> bool {
+pub(super) fn reads_only(evidence: &Evidence<'_>) -> bool {
     let used = evidence.run.measured.endpoints.iter().enumerate().filter(|(_, tally)| tally.planned > 0);
     let names = used
         .map(|(place, _)| evidence.run.endpoints.get(place).map_or("", |endpoint| endpoint.name.as_str()));

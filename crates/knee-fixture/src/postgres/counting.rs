@@ -1,7 +1,8 @@
-//! The extension `pg_stat_statements`, which counts and times the statements of a server.
+//! The extension `pg_stat_statements`, which counts and times the statements of a server, and HypoPG beside it.
 //!
 //! It takes CPU time in each statement, so a cluster has it only if it is asked for. It is created twice: in the database
 //! of the services, for observers that connect there, and in the maintenance database, for the fixture's own questions.
+//! With HypoPG, observers ask the planner about indexes that do not exist; it takes time only in sessions that call it.
 //! Does not decide who asks.
 
 use super::sql;
@@ -10,7 +11,10 @@ use crate::placement::Unavailable;
 /// The extension, its library and its view.
 pub(crate) const EXTENSION: &str = "pg_stat_statements";
 
-/// Its schema in the database of the services. Tables of a service cannot have the names of its views, and a service
+/// The extension for indexes that do not exist. Few installations have it.
+const HYPOTHETICAL: &str = "hypopg";
+
+/// The schema of both in the database of the services. Tables of a service cannot have the names of its views, and a service
 /// that removes the schema `public` does not remove it.
 const SCHEMA: &str = "knee_statements";
 
@@ -57,6 +61,20 @@ pub(super) fn is_missing(last_lines: &[String]) -> bool {
 pub(super) fn create_for_services() -> [String; 2] {
     let schema = sql::name(SCHEMA);
     [format!("CREATE SCHEMA {schema}"), format!("CREATE EXTENSION {} SCHEMA {schema}", sql::name(EXTENSION))]
+}
+
+/// Asks whether the installation has HypoPG: a row if so.
+pub(super) fn has_hypopg() -> [String; 1] {
+    [format!("SELECT name FROM pg_available_extensions WHERE name = '{HYPOTHETICAL}'")]
+}
+
+/// Creates HypoPG in the database of the services, unless the study declares it.
+pub(super) fn create_hypopg() -> [String; 2] {
+    let schema = sql::name(SCHEMA);
+    [
+        format!("CREATE SCHEMA IF NOT EXISTS {schema}"),
+        format!("CREATE EXTENSION IF NOT EXISTS {HYPOTHETICAL} SCHEMA {schema}"),
+    ]
 }
 
 /// Creates it in the maintenance database.

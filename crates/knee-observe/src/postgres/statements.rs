@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use knee_core::observation::Figure;
 use knee_core::unit::Nanos;
-use tokio_postgres::Statement;
+use tokio_postgres::{SimpleQueryRow, Statement};
 
 use super::group::{Column, column};
 use super::plan;
@@ -292,6 +292,13 @@ impl Statements {
                 .extend(self.last.get(id).into_iter().flat_map(|work| of_statement(*id, work, columns)));
         }
     }
+}
+
+/// The texts of these statements as the server has them, by id. `schema` is that of the extension, quoted.
+pub(super) fn texts(session: &Session, schema: &str, ids: &[i64]) -> Answer<BTreeMap<i64, String>> {
+    let rows = session.texts(&texts_question(schema, ids))?;
+    let text = |row: &SimpleQueryRow| Some((row.get(0)?.parse::<i64>().ok()?, row.get(1)?.to_owned()));
+    Ok(rows.iter().filter_map(text).collect())
 }
 
 fn of_statement(id: i64, work: &[f64], columns: &[&'static Column]) -> Vec<Figure> {

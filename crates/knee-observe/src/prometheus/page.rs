@@ -162,6 +162,34 @@ jobs 5
         assert_eq!(samples(PAGE).len(), 9, "without the broken ones and the one that is no number");
     }
 
+    #[test]
+    fn the_page_of_a_service_with_knee_sqlite_has_its_statements_as_labels() {
+        let watch = knee_sqlite::Watch::new();
+        let mut connection = rusqlite::Connection::open_in_memory().unwrap();
+        watch.connection(&mut connection, std::time::Duration::from_secs(1)).unwrap();
+        connection.execute_batch("CREATE TABLE \"a\" (id INTEGER)").unwrap();
+        connection.execute("INSERT INTO \"a\" VALUES (7)", []).unwrap();
+        let samples = samples(&watch.page());
+        let found = |name: &str, labels: &str| {
+            let one = samples.iter().find(|sample| sample.name == name && sample.labels == labels)?;
+            Some((one.unit, one.kind, one.value))
+        };
+        let calls = found("knee_sqlite_statement_calls_total", r#"statement="INSERT INTO \"a\" VALUES (?)""#);
+        assert_eq!(calls, Some((FigureUnit::Count, SeriesKind::Counter, 1.0)));
+        let wait = found("knee_sqlite_busy_wait_seconds_total", "");
+        assert_eq!(wait, Some((FigureUnit::Seconds, SeriesKind::Counter, 0.0)));
+        let connections = found("knee_sqlite_connections", "");
+        assert_eq!(connections, Some((FigureUnit::Count, SeriesKind::Gauge, 1.0)));
+        let longest = format!("SELECT {}", "\"id\", ".repeat(200));
+        let _ = connection.prepare(&format!("{longest} 1 FROM a")).unwrap().exists([]).unwrap();
+        assert!(samples_fit(&watch.page()), "an observer cuts longer labels, and takes two for one");
+    }
+
+    /// Whether an observer keeps every label as it is.
+    fn samples_fit(page: &str) -> bool {
+        samples(page).iter().all(|sample| crate::text::label(&sample.labels) == sample.labels)
+    }
+
     proptest::proptest! {
         #[test]
         fn no_page_makes_it_fail(text in "[ -~\n{}\"=,\\\\é]{0,300}") {

@@ -1,4 +1,4 @@
-//! Understands the texts of `INFO` and the entries of `SLOWLOG`.
+//! Understands the texts of `INFO` and `CLIENT LIST`, and the entries of `SLOWLOG`.
 //!
 //! Pure. A field that is missing leaves its figure out: versions differ, and so do forks.
 
@@ -55,6 +55,26 @@ pub(super) fn version(text: &str) -> Option<String> {
         return Some(format!("Valkey {}", label(version)));
     }
     field(text, "redis_version").map(|version| format!("Redis {}", label(version)))
+}
+
+/// How many clients there are, and how many of them wait in a blocking command.
+pub(super) fn clients(text: &str) -> Option<(f64, f64)> {
+    Some((number(text, "connected_clients")?, number(text, "blocked_clients")?))
+}
+
+/// By an answer of `CLIENT LIST`, the blocked clients from which more commands have come, which wait.
+pub(super) fn held_up(list: &str) -> f64 {
+    let is_held_up = |line: &&str| {
+        let is_blocked = of_client(line, "flags").is_some_and(|flags| flags.contains('b'));
+        let unread = of_client(line, "qbuf").and_then(|bytes| bytes.parse::<u64>().ok());
+        is_blocked && unread.is_some_and(|bytes| bytes > 0)
+    };
+    list.lines().filter(is_held_up).count() as f64
+}
+
+/// A value of `id=3 addr=127.0.0.1:52555 flags=b qbuf=0`.
+fn of_client<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    line.split(' ').find_map(|pair| pair.strip_prefix(key)?.strip_prefix('='))
 }
 
 /// Adds the figures of an answer of `INFO`.
@@ -242,6 +262,16 @@ mod tests {
     }
 
     #[test]
+    fn blocked_clients_that_have_sent_more_are_counted_and_no_others() {
+        let list = "id=3 addr=127.0.0.1:50002 fd=8 name=qbuf=9 age=5 idle=0 flags=b db=0 qbuf=28 qbuf-free=20446 cmd=blpop\n\
+            id=4 addr=127.0.0.1:50004 fd=9 name= age=5 idle=0 flags=b db=0 qbuf=0 qbuf-free=20474 cmd=blpop\n\
+            id=5 addr=127.0.0.1:50006 fd=10 name=b age=5 idle=0 flags=N db=0 qbuf=26 qbuf-free=20448 cmd=client|list\n";
+        assert_eq!(held_up(list).to_bits(), 1f64.to_bits());
+        assert_eq!(held_up("").to_bits(), 0f64.to_bits());
+        assert_eq!(clients(INFO), Some((3.0, 1.0)));
+    }
+
+    #[test]
     fn of_a_slow_command_only_its_name_is_kept() {
         let bulk = |text: &str| Value::BulkString(text.as_bytes().to_vec());
         let words = Value::Array(vec![bulk("set"), bulk("session:secret"), bulk("hunter2")]);
@@ -263,7 +293,7 @@ mod tests {
         fn no_text_makes_it_fail(text in "[ -~\n]{0,300}") {
             let mut figures = Figures::default();
             put(&text, &mut figures);
-            let _ = version(&text);
+            let _ = (version(&text), clients(&text), held_up(&text));
         }
     }
 }

@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 #[cfg(target_os = "linux")]
+mod hypothetical;
+
+#[cfg(target_os = "linux")]
 mod postgres;
 
 #[cfg(target_os = "linux")]
@@ -10,6 +13,9 @@ mod redis;
 
 #[cfg(target_os = "linux")]
 mod sqlite;
+
+#[cfg(target_os = "linux")]
+mod tls;
 
 #[cfg(target_os = "linux")]
 mod world;

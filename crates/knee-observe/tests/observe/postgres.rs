@@ -7,24 +7,24 @@ use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
 use crate::world::{Beside, World, is_lost, is_read, last, signal, words};
 
-const CLUSTER: &str = r#"
+pub const CLUSTER: &str = r#"
 [postgres.db]
 settings = { max_connections = 20, shared_buffers = "16MB" }
 extensions = ["pg_stat_statements"]
 "#;
 
 /// A client of the database, such as a service has.
-struct Sql {
+pub struct Sql {
     client: Client,
     runtime: Runtime,
 }
 
 impl Sql {
-    fn connect(url: &str) -> Self {
+    pub fn connect(url: &str) -> Self {
         Self::try_connect(url).unwrap()
     }
 
-    fn try_connect(url: &str) -> Result<Self, tokio_postgres::Error> {
+    pub fn try_connect(url: &str) -> Result<Self, tokio_postgres::Error> {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let client = runtime.block_on(async {
@@ -36,7 +36,7 @@ impl Sql {
     }
 
     /// The first column of the first row.
-    fn ask(&self, sql: &str) -> String {
+    pub fn ask(&self, sql: &str) -> String {
         let messages = self.runtime.block_on(self.client.simple_query(sql)).unwrap();
         let first = |message: &SimpleQueryMessage| match message {
             SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
@@ -61,7 +61,7 @@ impl Sql {
 }
 
 /// The id of the statement whose text contains this.
-fn statement(seen: &Observations, part: &str) -> Option<String> {
+pub fn statement(seen: &Observations, part: &str) -> Option<String> {
     let texts = seen.texts.iter().filter(|text| text.name == "statement.text");
     texts.into_iter().find(|text| text.text.contains(part)).map(|text| text.label.clone())
 }
@@ -259,6 +259,29 @@ fn a_server_that_freezes_or_dies_is_lost_and_its_figures_stay() {
     assert!(last(&seen, "activity.samples", "").is_some());
     let seen = beside.stop();
     assert!(is_lost(&seen), "{:?}", seen.sources);
+}
+
+#[test]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
+fn a_replica_that_is_promoted_is_read_on_as_a_primary_and_that_is_said() {
+    let world = World::up(&CLUSTER.replace("[postgres.db]", "[postgres.db]\nreplica = \"async\""));
+    let url = world.store().replica_url.unwrap();
+    let mut beside = Beside::start(&[&url]);
+    let before = beside.until("a replica", |seen| last(seen, "replica.behind", "").is_some());
+    assert_eq!(last(&before, "replica", ""), Some(1.0));
+    let service = Sql::connect(&url);
+    assert_eq!(service.ask("SELECT pg_promote()"), "t");
+    service.ask("CREATE TABLE items (id int); INSERT INTO items SELECT generate_series(1, 1000)");
+    let inserted = |seen: &Observations| last(seen, "database.rows.inserted", "knee").unwrap_or(0.0);
+    let seen = beside.until("what only a primary can do", |seen| {
+        last(seen, "replica", "") == Some(0.0) && inserted(seen) >= 1_000.0
+    });
+    let ended = |name: &str| seen.series(0, name, "").unwrap().points.last().unwrap().0;
+    assert!(ended("replica.behind") < ended("replica"), "it is behind no other server any more");
+    let without = seen.sources[0].without.join("; ");
+    assert!(without.contains("figures of a replica: it was promoted while it was observed"), "{without}");
+    assert!(!without.contains("not read from"), "its session goes on: {without}");
+    assert!(is_read(&beside.stop()));
 }
 
 #[test]

@@ -7,7 +7,8 @@ use crate::world::{Beside, World, is_lost, is_read, last, signal, words};
 
 const SERVER: &str = "[redis.cache]\nsettings = { slowlog-log-slower-than = 0, maxmemory = \"64mb\" }\n";
 
-fn run(url: &str, words: &[&str]) {
+/// Sends a command.
+pub fn run(url: &str, words: &[&str]) {
     let mut connection = redis::Client::open(url).unwrap().get_connection().unwrap();
     let mut command = redis::cmd(words[0]);
     for word in &words[1..] {
@@ -40,6 +41,43 @@ fn a_server_is_read_with_its_commands_and_slow_commands() {
     let all = words(&seen);
     assert!(!all.contains("hunter2") && !all.contains("secret"), "{all}");
     assert!(is_read(&beside.stop()));
+}
+
+/// Waits for an element of a list in a thread, and sends another command behind it or none.
+fn pop(url: &str, list: &'static str, behind: bool) -> std::thread::JoinHandle<()> {
+    let mut connection = redis::Client::open(url).unwrap().get_connection().unwrap();
+    std::thread::spawn(move || {
+        let mut commands = redis::pipe();
+        commands.cmd("BLPOP").arg(list).arg(20);
+        if behind {
+            commands.cmd("PING");
+        }
+        commands.exec(&mut connection).unwrap();
+    })
+}
+
+#[test]
+#[cfg_attr(not(feature = "redis-tests"), ignore = "needs Redis: --features redis-tests")]
+fn commands_that_wait_behind_a_blocking_one_on_their_connection_are_seen() {
+    const BEHIND: &str = "redis.clients.blocked.behind";
+    let world = World::up(SERVER);
+    let url = world.store().url;
+    let mut beside = Beside::start(&[&url]);
+    let alone = pop(&url, "alone", false);
+    let seen = beside
+        .until("a client that waits alone", |seen| last(seen, "redis.clients.blocked", "") == Some(1.0));
+    assert_eq!(last(&seen, BEHIND, ""), Some(0.0));
+    let shared = pop(&url, "shared", true);
+    beside.until("a command that waits behind another one", |seen| last(seen, BEHIND, "") == Some(1.0));
+    for list in ["alone", "shared"] {
+        run(&url, &["RPUSH", list, "one"]);
+    }
+    alone.join().unwrap();
+    shared.join().unwrap();
+    beside.until("that none waits", |seen| {
+        let is_none = |name| last(seen, name, "") == Some(0.0);
+        is_none(BEHIND) && is_none("redis.clients.blocked")
+    });
 }
 
 #[test]

@@ -7,7 +7,11 @@ use std::time::Duration;
 
 use knee_core::clock::MonotonicClock;
 use knee_core::fixture::Declaration;
-use knee_core::observation::{ObservationBuilder, Observations, Observer as _, SourceState};
+use knee_core::observation::{ObservationBuilder, Observations, Observer as _, Proposal, SourceState};
+use knee_core::plan::{Executor, Plan, Scenario, Stop};
+use knee_core::record::run::RunBuilder;
+use knee_core::record::{Build, Ending, Head, Machine, Run};
+use knee_core::schedule::Curve;
 use knee_core::unit::Nanos;
 use knee_fixture::{Fixture, Options, Store};
 use knee_observe::{Observers, Target};
@@ -81,6 +85,43 @@ impl Beside {
         let batch = self.observers.take().unwrap().end();
         self.seen.add(&batch);
         self.seen.finish()
+    }
+
+    /// Stops, and asks about the indexes that `proposals` makes of the run.
+    pub fn ask(mut self, proposals: fn(&Run) -> Vec<Proposal>) -> Observations {
+        let mut observers = self.observers.take().unwrap().with_proposals(proposals);
+        self.seen.add(&observers.end());
+        let mut run = RunBuilder::new(head()).end(Ending::Completed);
+        run.observations = self.seen.clone().finish();
+        self.seen.add(&observers.ask(&run));
+        self.seen.finish()
+    }
+}
+
+/// The head of a run that sends nothing.
+fn head() -> Head {
+    let executor = Executor::Closed { vus: Curve::constant(1.0) };
+    let plan = Plan {
+        scenarios: vec![Scenario::new("default", executor, Stop::At(Nanos::from_secs(1)))],
+        endpoints: Vec::new(),
+        warm_up: Nanos::ZERO,
+        grace: Nanos::ZERO,
+        request_timeout: None,
+        connect_timeout: Nanos::from_secs(1),
+        workers: 1,
+        interval: Nanos::from_secs(1),
+    };
+    Head {
+        plan,
+        title: "http://service/".to_owned(),
+        started: Nanos::ZERO,
+        build: Build::default(),
+        machine: Machine::default(),
+        co_located: None,
+        segment: None,
+        fleet: None,
+        http2_streams: None,
+        measured_from: Nanos::ZERO,
     }
 }
 

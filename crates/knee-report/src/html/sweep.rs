@@ -17,6 +17,7 @@ use crate::kept;
 use crate::number::{self, level};
 use crate::study::{day, machine, program};
 use crate::sweep::curve::{self, Curve, Percentile};
+use crate::sweep::events::{Events, REMARK};
 use crate::sweep::{Remark, SweepView, Tail, cpu_sentences, resource_sentences, text, word};
 use crate::text::Style;
 use crate::text::validity::{count, meaning};
@@ -78,6 +79,8 @@ fn findings(view: &SweepView<'_>) -> Markup {
 
 fn sections(view: &SweepView<'_>, style: &Style) -> Vec<Section> {
     let mut sections = vec![Section::new("steps", "Steps", "", steps(view, style))];
+    let events = view.events.as_ref().map(|found| events(found, view.curve.unit, style));
+    sections.extend(events.map(|table| Section::new("events", "Events", REMARK, table)));
     sections.extend(view.remarks.iter().map(remark));
     sections.push(Section::new("validity", "Validity", "", validity(view)));
     sections.push(Section::new("next", "Next", "", list(&view.next)));
@@ -128,6 +131,18 @@ fn steps(view: &SweepView<'_>, style: &Style) -> Markup {
         (table.markup())
         @for note in missing { p.note { (note) } }
     }
+}
+
+/// The times of events at each step.
+fn events(found: &Events, unit: &str, style: &Style) -> Markup {
+    let columns = std::iter::once("step").chain(found.columns(unit)).map(of_number);
+    let mut table = Table::new("Events of each step", columns);
+    for row in &found.rows {
+        let step = [cell(row.number.to_string()), cell(&row.level)];
+        let times = row.readings().map(|reading| cell(text::time(reading, style.unit)));
+        table.rows.push(step.into_iter().chain(times).collect());
+    }
+    table.markup()
 }
 
 fn validity(view: &SweepView<'_>) -> Markup {

@@ -6,7 +6,9 @@ use knee_study::definition::{Cell, Expectation, Test};
 use knee_study::estimand::{Censored, Missing};
 use knee_study::metric::{Metric, Unit};
 use knee_study::statistics::verdict::Verdict;
-use knee_study::study::{Absence, Basis, ClaimResult, ClaimVerdict, ENDPOINTS_MAX, Effect, Estimate, Reason};
+use knee_study::study::{
+    Absence, Basis, ClaimResult, ClaimVerdict, ENDPOINTS_MAX, Effect, Estimate, Reason, WITHOUT_MIN,
+};
 
 use super::value;
 use crate::number;
@@ -325,13 +327,18 @@ pub fn judged(claim: &ClaimResult) -> String {
             let part = part_of(&claim.test.cells()).map(|part| format!("{part}: "));
             Some(part.unwrap_or_default() + &missing_of(*metric, missing))
         }
+        Basis::Change { least_blocks: Some(least), .. } | Basis::Level { least_blocks: Some(least), .. } => {
+            Some(format!("a verdict needs {}", value::count(*least, "block")))
+        }
         Basis::Change { blocks_needed, .. } => {
             blocks_needed.map(|blocks| format!("~{blocks} blocks would decide"))
         }
-        Basis::Level { n_blocks: 0 | 1, .. } => Some("a verdict needs 2 blocks".to_owned()),
         // The table has the published figure, which is often another than the bound.
         Basis::Level { .. } if claim.published.is_some() && !claim.goal => {
             return format!("{word} (asked: {})", bounds(&claim.test));
+        }
+        Basis::Counted { .. } | Basis::Happens { .. } if claim.verdict == ClaimVerdict::Undecided => {
+            Some(format!("a verdict needs {}", value::count(WITHOUT_MIN, "trial")))
         }
         Basis::Level { .. } | Basis::Counted { .. } | Basis::Happens { .. } => None,
     };
@@ -354,7 +361,7 @@ fn absence(absence: &Absence) -> String {
         Absence::AllSuspect { trials } => {
             format!("no valid trial: {} suspect", value::count(*trials, "trial"))
         }
-        Absence::MostlySuspect { valid, trials } => {
+        Absence::FewValid { valid, trials } => {
             format!("{valid} of {} valid, fewer than half", value::count(*trials, "trial"))
         }
         Absence::NoEndpoints { trials } => {

@@ -10,6 +10,9 @@ use crate::number::{percent, percent_apart};
 
 use crate::view::reading::Reading;
 
+/// Percentiles of a tail, the highest first.
+pub(super) const TAILS: [(&str, f64); 3] = [("p99", 0.99), ("p95", 0.95), ("p90", 0.9)];
+
 /// A percentile of response time at every step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tail {

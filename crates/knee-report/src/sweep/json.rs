@@ -190,6 +190,10 @@ struct Step<'v> {
     requests: u64,
     response_time_ms: StepTimes,
     service_time_ms: StepTimes,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_event_ms: Option<StepTimes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    longest_gap_ms: Option<StepTimes>,
     in_flight_max: u64,
     cpu_s: Option<f64>,
     resources: &'v [ResourceUse],
@@ -366,6 +370,7 @@ fn queue(queue: &Queue) -> QueueFigures {
 
 fn step<'v>(trial: &'v FinishedStep, why: &'v str) -> Step<'v> {
     let (result, asked) = (&trial.result, &trial.step);
+    let is_streamed = result.first_event.n() > 0;
     Step {
         number: asked.number,
         purpose: asked.purpose.name(),
@@ -387,6 +392,8 @@ fn step<'v>(trial: &'v FinishedStep, why: &'v str) -> Step<'v> {
         requests: result.books.planned,
         response_time_ms: times(&result.response),
         service_time_ms: times(&result.service),
+        first_event_ms: is_streamed.then(|| times(&result.first_event)),
+        longest_gap_ms: is_streamed.then(|| times(&result.longest_gap)),
         in_flight_max: result.in_flight_max,
         cpu_s: result.cpu,
         resources: &result.resources,

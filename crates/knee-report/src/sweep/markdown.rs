@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use super::events::REMARK;
 use super::text::time;
 use super::{SweepView, word};
 use crate::clean;
@@ -29,6 +30,7 @@ pub fn render(view: &SweepView<'_>, style: &Style) -> String {
         text.push('\n');
     }
     steps(&mut text, view, style);
+    events(&mut text, view, style);
     let _ = writeln!(text, "## Next\n");
     for sentence in &view.next {
         let _ = writeln!(text, "- {}", sentence_in_line(sentence));
@@ -64,6 +66,22 @@ fn steps(text: &mut String, view: &SweepView<'_>, style: &Style) {
             word(row.outcome),
             cell(&row.why)
         );
+    }
+    text.push('\n');
+}
+
+/// The times of events at each step, if responses are streams of them.
+fn events(text: &mut String, view: &SweepView<'_>, style: &Style) {
+    let Some(events) = &view.events else { return };
+    let columns = events.columns(view.curve.unit);
+    let _ = writeln!(text, "## Events\n\nIn each group: {REMARK}.\n\n| | {} |", columns.join(" | "));
+    let _ = writeln!(text, "|---:|{}", "---:|".repeat(columns.len()));
+    for row in &events.rows {
+        let _ = write!(text, "| {} | {} |", row.number, row.level);
+        for reading in row.readings() {
+            let _ = write!(text, " {} |", time(reading, style.unit));
+        }
+        text.push('\n');
     }
     text.push('\n');
 }

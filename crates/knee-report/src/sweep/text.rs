@@ -7,6 +7,7 @@ use knee_study::sweep::rule::Outcome;
 use knee_study::sweep::{Config, FinishedStep, Report};
 
 use super::curve::Curve;
+use super::events::REMARK;
 use super::{About, Row, SweepView, row, word};
 use crate::clean;
 use crate::number::{self, Unit, level};
@@ -28,6 +29,7 @@ pub fn render(view: &SweepView<'_>, style: &Style) -> String {
     blocks.push(curve(&view.curve, style));
     blocks.push(goodput(&view.curve, style));
     blocks.push(steps(view, style));
+    blocks.push(events(view, style));
     for remark in &view.remarks {
         let mut lines = vec![style.palette.paint(Tone::Strong, remark.heading)];
         lines.extend(remark.sentences.iter().flat_map(|sentence| words("  ", sentence, style)));
@@ -242,6 +244,23 @@ fn steps(view: &SweepView<'_>, style: &Style) -> Vec<String> {
         table.row(before.into_iter().chain([Cell::from(limit)]).chain(after).collect());
     }
     let mut lines = vec![style.palette.paint(Tone::Strong, "Steps")];
+    lines.extend(table.lines(style.width, style.palette));
+    lines
+}
+
+/// The times of events at each step, if responses are streams of them.
+fn events(view: &SweepView<'_>, style: &Style) -> Vec<String> {
+    let Some(events) = &view.events else { return Vec::new() };
+    let columns = std::iter::once("").chain(events.columns(view.curve.unit));
+    let mut table = Table::new(columns.map(|name| (name, Side::Right)));
+    for row in &events.rows {
+        let step = [Cell::from(row.number.to_string()), Cell::from(row.level.clone())];
+        let times = row.readings().map(|reading| Cell::from(time(reading, style.unit)));
+        table.row(step.into_iter().chain(times).collect());
+    }
+    let heading = style.palette.paint(Tone::Strong, "Events");
+    let remark = cut(REMARK, style.width - "Events ".len());
+    let mut lines = vec![format!("{heading} {}", style.palette.paint(Tone::Faint, &remark))];
     lines.extend(table.lines(style.width, style.palette));
     lines
 }

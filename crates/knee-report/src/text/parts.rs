@@ -60,12 +60,22 @@ pub(crate) fn cells(part: &Contribution, view: &View, style: &Style) -> [String;
     [
         count(part.requests.planned),
         count(part.requests.ended().saturating_sub(part.requests.count(Outcome::Ok))),
-        part.lost.map_or("–".to_owned(), count),
+        lost(part),
         shown(0.5, part.response.map(|response| response.p50)),
         shown(0.99, part.response.map(|response| response.p99)),
         lag.unwrap_or("–".to_owned()),
         part.worker_cpu_max.map_or("–".to_owned(), percent),
     ]
+}
+
+/// The requests that a part did not send because it ended early, or the share of its users' time: the plan of a script
+/// does not number requests.
+fn lost(part: &Contribution) -> String {
+    match (part.lost, part.lost_share) {
+        (Some(requests), _) => count(requests),
+        (None, Some(share)) => percent(share),
+        (None, None) => "–".to_owned(),
+    }
 }
 
 /// The agent of a fleet that made the part, or else which part it is.
@@ -88,5 +98,19 @@ fn tone(part: &Contribution) -> Tone {
         (Validity::Invalid, _) => Tone::Bad,
         (Validity::Valid, Ending::Completed) => Tone::Good,
         _ => Tone::Warn,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_part_of_a_script_did_not_make_is_a_share_because_its_requests_are_not_numbered() {
+        let part = |requests: Option<u64>| Contribution::missing("0:1/4".to_owned(), requests);
+        assert_eq!(lost(&part(Some(6_528))), "6,528");
+        assert_eq!(lost(&part(None)), "100 %");
+        assert_eq!(lost(&Contribution { lost_share: Some(1.0 / 3.0), ..part(None) }), "33.3 %");
+        assert_eq!(lost(&Contribution { lost_share: None, ..part(None) }), "–", "of an older record");
     }
 }

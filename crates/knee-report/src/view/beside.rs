@@ -13,6 +13,9 @@ use super::moment;
 /// Waits, statements and commands that are shown per source.
 const TOP: usize = 3;
 
+/// Functions of a profile that are shown.
+const FUNCTIONS: usize = 5;
+
 /// One source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Beside {
@@ -74,6 +77,7 @@ fn of_source(reader: &Reader<'_>, source: &Source) -> Beside {
         SourceKind::PgBouncer => pgbouncer(reader),
         SourceKind::Nginx => nginx(reader),
         SourceKind::Prometheus => prometheus(reader),
+        SourceKind::Profile => profile(reader),
     };
     Beside {
         name: source.name.clone(),
@@ -313,6 +317,28 @@ fn nginx(reader: &Reader<'_>) -> Vec<Fact> {
         reader.rate("nginx.requests", "").map(|rate| fact("requests per second", Amount::Count(rate)));
     let active = reader.highest("nginx.connections", "active");
     requests.into_iter().chain(active.map(|most| fact("connections, highest", Amount::Count(most)))).collect()
+}
+
+/// The functions with most CPU time, the time in the kernel, of how many samples that is, and the system calls.
+fn profile(reader: &Reader<'_>) -> Vec<Fact> {
+    let functions = reader.top("profile.samples");
+    let all: f64 = functions.iter().map(|(_, rise)| rise.amount).sum();
+    let named = functions.iter().filter(|(function, _)| *function != "(other)").take(FUNCTIONS);
+    let mut facts: Vec<Fact> =
+        named.map(|(function, rise)| fact(*function, Amount::Share(rise.amount / all))).collect();
+    if all > 0.0 {
+        let kernel = reader.counter("profile.modules", "kernel").filter(|rise| rise.amount > 0.0);
+        let share = |rise: Rise| fact("in the kernel, all together", Amount::Share(rise.amount / all));
+        facts.extend(kernel.map(share));
+        // Shares of few samples are guesses.
+        facts.push(fact("samples of CPU time", Amount::Count(all)));
+    }
+    for (kind, rise) in reader.top("profile.syscalls").into_iter().take(TOP) {
+        let calls = reader.per_request(rise).filter(|calls| *calls > 0.0);
+        let name = format!("system calls, {}, per request", kind.replace('_', " or "));
+        facts.extend(calls.map(|calls| fact(name, Amount::Count(calls))));
+    }
+    facts
 }
 
 /// Counts the metrics and the counters that rose; what they mean is unknown.

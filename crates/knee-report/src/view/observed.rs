@@ -134,6 +134,15 @@ const SHOWN: &[Shown] = &[
     shown(SourceKind::PgBouncer, ("Servers", "connections"), &["pgbouncer.servers"], Measure::Level(1.0)),
     shown(SourceKind::Nginx, ("Connections", "connections"), &["nginx.connections"], Measure::Level(1.0)),
     shown(SourceKind::Nginx, ("Requests", "requests/s"), &["nginx.requests"], Measure::PerSecond),
+    except(
+        shown(
+            SourceKind::Profile,
+            ("CPU time by function", "samples/s"),
+            &["profile.samples"],
+            Measure::PerSecond,
+        ),
+        &["(other)"],
+    ),
 ];
 
 /// The courses of each source, in the order of the sources.

@@ -451,6 +451,7 @@ pub fn observed() -> Run {
         source("redis://127.0.0.1:6379/", SourceKind::Redis, lost),
         source("pid 4242", SourceKind::Process, refused),
         source("host", SourceKind::Host, SourceState::Read),
+        source("profile of shop (pid 7)", SourceKind::Profile, SourceState::Read),
     ];
     run.observations.sources[0].without = vec!["pg_stat_io: permission denied".to_owned()];
     let end = run.ended;
@@ -474,6 +475,19 @@ pub fn observed() -> Run {
     counter(0, "database.blocks.read", "shop", FigureUnit::Count, 100.0);
     counter(1, "redis.command.time", "get\u{1b}[2J", FigureUnit::Seconds, 0.01);
     counter(3, "host.cpu.busy", "0", FigureUnit::Seconds, 0.01);
+    for (function, samples) in [
+        ("shop::render\u{1b}[2J", 34.0),
+        ("memcpy (libc.so.6)", 20.0),
+        ("tcp_sendmsg (kernel)", 12.0),
+        ("shop::sort", 6.0),
+        ("shop::sixth", 3.0),
+        ("shop::parse", 5.0),
+        ("(other)", 20.0),
+    ] {
+        counter(4, "profile.samples", function, FigureUnit::Count, samples);
+    }
+    counter(4, "profile.modules", "kernel", FigureUnit::Count, 15.0);
+    counter(4, "profile.syscalls", "read_write", FigureUnit::Count, 400.0);
     run.observations.texts.push(Text {
         source: 0,
         name: "statement.text".to_owned(),

@@ -14,10 +14,12 @@ use knee_report::study::{
 };
 use knee_report::text::Palette;
 use knee_study::compare::{Asked, Comparison, variant};
-use knee_study::definition::Definition;
+use knee_study::definition::{Cell, Definition};
 use knee_study::metric::Metric;
 use knee_study::record_pair::RecordPair;
-use knee_study::study::{Conclusion, Figure, Measured, Options, Placement, Study, TrialResult, TrialWarning};
+use knee_study::study::{
+    Basis, ClaimVerdict, Conclusion, Figure, Measured, Options, Placement, Study, TrialResult, TrialWarning,
+};
 
 use super::page::Page;
 
@@ -638,6 +640,31 @@ fn the_first_sentence_says_of_which_side_many_requests_fail() {
     let text = markdown(&Document::of(&conclusion, &made(), &[]));
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("7 blocks), faster; 40.0 % of the requests of stock fail.**"), "{text}");
+}
+
+#[test]
+fn trials_of_a_service_that_was_not_steady_are_counted_with_what_to_do_about_it() {
+    let mut conclusion = conclusion();
+    conclusion.totals.unsteady = 3;
+    let said = json::render(&conclusion, &made());
+    assert!(said.contains("3 trials measured an unsteady service: try a longer warm-up"), "{said}");
+}
+
+#[test]
+fn a_claim_about_every_request_that_too_few_trials_measured_says_how_many_it_takes() {
+    let mut conclusion = conclusion();
+    let claim = &mut conclusion.claims[1];
+    let cell = Cell::new("fine", "list");
+    claim.basis = Basis::Counted { cell, limit: 250e6, above: 0, of: 4_000, at_most: 0.001 };
+    for (verdict, said) in [
+        (ClaimVerdict::Undecided, "| undecided: a verdict needs 5 trials |"),
+        (ClaimVerdict::Confirmed, "| confirmed |"),
+    ] {
+        conclusion.claims[1].verdict = verdict;
+        let text = markdown(&Document::of(&conclusion, &made(), &[]));
+        let row = text.lines().find(|line| line.starts_with("| it doubles the rate"));
+        assert!(row.is_some_and(|row| row.contains(said)), "{text}");
+    }
 }
 
 #[test]

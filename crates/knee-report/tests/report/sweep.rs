@@ -3,7 +3,7 @@
 use knee_core::estimate::Distribution;
 use knee_core::outcome::Outcome;
 use knee_core::record::{Build, Machine};
-use knee_core::tally::EndpointTally;
+use knee_core::tally::{EndpointTally, Phase};
 use knee_core::unit::Nanos;
 use knee_core::validity::{Validity, Warning};
 use knee_report::clean::is_hostile;
@@ -229,6 +229,51 @@ fn the_knee_of_a_service_without_noise_is_limited_by_the_tested_levels_alone_and
     );
 }
 
+/// A sweep of two levels whose responses are streams: the first event after 20 ms, the longest gap 80 ms.
+fn streamed() -> Report {
+    let levels = Ladder::List(vec![100.0, 200.0]);
+    let mut sweep = Sweep::new(Config { ladder: levels, ..config(&["first_event p95<500ms"]) });
+    while let Some(step) = sweep.next() {
+        let mut tally = EndpointTally::default();
+        for (phase, millis) in [(Phase::FirstEvent, 20), (Phase::LongestGap, 80)] {
+            tally.phases[phase as usize].record_many(Nanos::from_millis(millis), 5_000);
+        }
+        let first_event = Distribution::first_event(&tally);
+        let longest_gap = Distribution::exact(&tally.phases[Phase::LongestGap as usize]);
+        sweep.record_result(StepResult { first_event, longest_gap, ..measured(&step, f64::INFINITY) });
+    }
+    sweep.conclude(Facts::default())
+}
+
+#[test]
+fn a_sweep_of_streams_shows_the_times_of_events_of_each_step_in_every_form() {
+    let (report, about, style) = (streamed(), about(), Style::default());
+    let view = SweepView::of(&report, &about);
+    // 5,000 streams are enough for a p95, and too few for a p99.
+    let times = ["20.0 ms", "20.0 ms", "20.0 ms", "80.0 ms", "80.0 ms"];
+    let text = text::render(&view, &style);
+    let table: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("Events ")).skip(1).collect();
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(words(table[0]), "requests/s first event p50 p95 longest gap p95", "{text}");
+    for line in &table[1..=report.trials.len()] {
+        assert!(words(line).ends_with(&times.join(" ")), "{line}: {text}");
+    }
+    let markdown = markdown::render(&view, &style);
+    let row = format!("| {} |\n", times.join(" | "));
+    assert_eq!(markdown.matches(&row).count(), report.trials.len(), "{markdown}");
+    let page = Page::read(&html::sweep(&view, &style));
+    let tables = page.all("table");
+    let events = tables.iter().find(|table| table.text.contains("longest gap")).unwrap();
+    assert_eq!(events.text.matches("80.0 ms").count(), 2 * report.trials.len(), "{}", events.text);
+    let document: Value = serde_json::from_str(&json::render(&view)).unwrap();
+    let step = &document["steps"][0];
+    let millis = [&step["first_event_ms"]["mean"], &step["longest_gap_ms"]["p90"]].map(Value::as_f64);
+    assert_eq!(millis, [Some(20.0), Some(80.0)]);
+    let without = healthy();
+    let other: Value = serde_json::from_str(&json::render(&SweepView::of(&without, &about))).unwrap();
+    assert!(other["steps"][0].get("first_event_ms").is_none(), "its responses are no streams");
+}
+
 #[test]
 fn a_sweep_as_markdown() {
     let (report, about) = (healthy(), about());
@@ -270,9 +315,12 @@ fn a_sweep_that_was_limited_by_the_generator_names_no_capacity() {
 fn a_sweep_as_json_is_as_its_schema_says_and_tells_what_the_text_tells() {
     let schema = serde_json::from_str(SCHEMA).unwrap();
     let validator = jsonschema::draft202012::new(&schema).unwrap();
-    for report in
-        [healthy(), report(config(&[]), 2_000.0), Sweep::new(config(&[])).conclude(Facts::default())]
-    {
+    for report in [
+        healthy(),
+        report(config(&[]), 2_000.0),
+        Sweep::new(config(&[])).conclude(Facts::default()),
+        streamed(),
+    ] {
         let about = about();
         let document: Value = serde_json::from_str(&json::render(&SweepView::of(&report, &about))).unwrap();
         let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
@@ -307,18 +355,19 @@ fn the_picture_shows_the_curve_and_names_what_is_marked() {
 
 #[test]
 fn no_line_is_too_long_and_nothing_that_others_wrote_reaches_the_terminal_unescaped() {
-    let report = healthy();
     let about = About { title: "http://a/\u{1b}[2J<script>|".to_owned(), ..about() };
-    let view = SweepView::of(&report, &about);
-    for columns in [60, 80, 120] {
-        let text = text::render(&view, &Style { width: columns, ..Style::default() });
-        for line in text.lines() {
-            assert!(ink::width(line) <= columns, "{} > {columns}: {line}", ink::width(line));
+    for report in [healthy(), streamed()] {
+        let view = SweepView::of(&report, &about);
+        for columns in [60, 80, 120] {
+            let text = text::render(&view, &Style { width: columns, ..Style::default() });
+            for line in text.lines() {
+                assert!(ink::width(line) <= columns, "{} > {columns}: {line}", ink::width(line));
+            }
+            assert!(!text.chars().any(|c| c != '\n' && is_hostile(c)), "{text}");
         }
-        assert!(!text.chars().any(|c| c != '\n' && is_hostile(c)), "{text}");
+        assert!(!svg::render(&view).contains("<script>"));
+        assert!(!json::render(&view).contains('\u{1b}'));
     }
-    assert!(!svg::render(&view).contains("<script>"));
-    assert!(!json::render(&view).contains('\u{1b}'));
 }
 
 #[test]

@@ -570,6 +570,10 @@ fn what_was_observed_stands_beside_the_run_with_what_could_not_be_read() {
         ("waits for Lock:transactionid", "75.0 %"),
         ("active without a wait", "25.0 %"),
         ("blocks found in memory", "90.0 %"),
+        ("shop::render", "34.0 %"),
+        ("shop::parse", "5.0 %"),
+        ("in the kernel, all together", "15.0 %"),
+        ("samples of CPU time", " 100"),
     ] {
         assert!(lines[position(name)].ends_with(value), "{section}");
     }
@@ -578,6 +582,8 @@ fn what_was_observed_stands_beside_the_run_with_what_could_not_be_read() {
         lines[position("SELECT * FROM items")].ends_with(&format!("{calls} calls per request")),
         "{section}"
     );
+    assert!(!section.contains("shop::sixth"), "five functions are shown");
+    assert!(lines[position("system calls, read or write, per request")].ends_with(&calls), "{section}");
     position("without pg_stat_io: permission denied");
     position("lost at 40.0 ms: connection\\x1b[2J closed");
     position("not read: there is no such process");

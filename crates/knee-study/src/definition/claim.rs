@@ -30,19 +30,8 @@ pub(super) fn claims(raw: BTreeMap<Text, raw::Claim>, known: &Known, finder: &mu
 }
 
 fn test(id: &Text, raw: raw::Claim, known: &Known, finder: &mut Finder<'_>) -> Option<Test> {
-    if let Some(reason) = raw.untestable {
-        let tested = raw.expect.is_some()
-            || raw.change.is_some()
-            || raw.below.is_some()
-            || raw.above.is_some()
-            || raw.workload.is_some()
-            || raw.endpoint.is_some()
-            || raw.statement.is_some();
-        if tested || reason.trim().is_empty() {
-            let what = format!("claim `{}` needs either a test or a reason in `untestable`", id.get_ref());
-            finder.note(id.span(), what, "");
-        }
-        return Some(Test::Untestable(reason));
+    if let Some(untestable) = untestable(id, &raw, finder) {
+        return Some(untestable);
     }
     let (Some(variant), Some(workload), Some(metric)) = (&raw.variant, &raw.workload, &raw.metric) else {
         let what = format!("claim `{}` needs `variant`, `workload` and `metric`", id.get_ref());
@@ -57,6 +46,7 @@ fn test(id: &Text, raw: raw::Claim, known: &Known, finder: &mut Finder<'_>) -> O
     }
     let cell = Cell::new(variant.get_ref(), workload.get_ref());
     misplaced(&raw, finder);
+    of_slowest(&raw, metric, finder);
     of_script(workload, metric, known, finder);
     of_stream(workload, metric, known, finder);
     let named = raw.endpoint.as_ref();
@@ -98,6 +88,23 @@ fn test(id: &Text, raw: raw::Claim, known: &Known, finder: &mut Finder<'_>) -> O
             None
         }
     }
+}
+
+/// A claim that no measurement here can decide, if it is declared as one.
+fn untestable(id: &Text, raw: &raw::Claim, finder: &mut Finder<'_>) -> Option<Test> {
+    let reason = raw.untestable.as_ref()?;
+    let tested = raw.expect.is_some()
+        || raw.change.is_some()
+        || raw.below.is_some()
+        || raw.above.is_some()
+        || raw.workload.is_some()
+        || raw.endpoint.is_some()
+        || raw.statement.is_some();
+    if tested || reason.trim().is_empty() {
+        let what = format!("claim `{}` needs either a test or a reason in `untestable`", id.get_ref());
+        finder.note(id.span(), what, "");
+    }
+    Some(Test::Untestable(reason.clone()))
 }
 
 /// Refuses a claim about the iterations of a workload that is one request.
@@ -188,22 +195,27 @@ fn has_direction(id: &Text, metric: Metric, expect: Expectation, finder: &mut Fi
     }
 }
 
-/// The slowest of a trial is one request. Its change would be one of geometric means of maxima, which nothing published
-/// is.
-fn not_of_one_request(change: &Text, metric: Metric, finder: &mut Finder<'_>) {
-    if metric == Metric::Max {
-        let what = "the slowest request of a trial has no change whose size can be tested";
+/// The slowest of a trial is one request. The size of its change would be one of geometric means of maxima, which
+/// nothing published is, and so would a figure between two bounds.
+fn of_slowest(raw: &raw::Claim, metric: Metric, finder: &mut Finder<'_>) {
+    if metric != Metric::Max {
+        return;
+    }
+    if let Some(size) = raw.change.as_ref().or(raw.at_least.as_ref()) {
         finder.note(
-            change.span(),
-            what,
+            size.span(),
+            "the slowest request of a trial has no change whose size can be tested",
             "claim a bound: `below` is one of every request, `above` asks whether one is slower",
         );
+    }
+    if let (Some(_), Some(above)) = (&raw.below, &raw.above) {
+        let what = "a claim about the slowest request has one bound";
+        finder.note(above.span(), what, "make two claims: one with `below`, one with `above`");
     }
 }
 
 /// `2x`, `+34%`, or for shares `-2.5 points`.
 fn change(text: &Text, metric: Metric, finder: &mut Finder<'_>) -> Option<f64> {
-    not_of_one_request(text, metric, finder);
     let trimmed = text.get_ref().trim();
     let number = |suffix: &str| {
         let number = trimmed.strip_suffix(suffix)?.trim().trim_start_matches('+');

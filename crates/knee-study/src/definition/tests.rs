@@ -542,6 +542,24 @@ fn metrics_of_events_need_a_workload_that_has_events() {
     assert!(refused.starts_with("workload `list` has no events: it has no first_event"), "{refused}");
 }
 
+#[test]
+fn a_claim_about_the_slowest_request_has_one_bound_and_no_size() {
+    let said = |lines: &str| {
+        let of = "workload = \"list\"\nvariant = \"more\"\nmetric = \"max\"";
+        let claim = format!("[claims.C4]\ntext = \"it is slow\"\n{of}\n{lines}\n");
+        let study = read(&STUDY.replacen("[[published]]", &format!("{claim}\n[[published]]"), 1));
+        study.map_or_else(|Problems(problems)| problems[0].what.clone(), |_| String::new())
+    };
+    let size = "the slowest request of a trial has no change whose size can be tested";
+    assert_eq!(said("against = \"stock\"\nchange = \"0.5x\""), size);
+    assert_eq!(said("against = \"stock\"\nexpect = \"faster\"\nat_least = \"2x\""), size);
+    let both = said("below = \"1s\"\nabove = \"1ms\"\ngoal = true");
+    assert_eq!(both, "a claim about the slowest request has one bound");
+    for one in ["below = \"1s\"", "above = \"1s\"", "against = \"stock\"\nexpect = \"faster\""] {
+        assert_eq!(said(one), "", "{one}");
+    }
+}
+
 /// The study with a statement and a claim about it.
 fn with_statement(table: &str, lines: &str) -> Result<Definition, Problems> {
     let statement = format!("[statements.list]\n{table}\n\n[variants.stock]");

@@ -11,10 +11,11 @@ use serde::{Deserialize, Serialize};
 use super::estimate::Estimate;
 use super::times::ResponseTimes;
 use super::usable::{self, UsableTrials};
-use super::{Effect, Entry, Measured, Study, contrast, endpoint};
+use super::{Effect, Entry, Measured, Study, contrast, effect, endpoint};
 use crate::definition::{Cell, Claim, Expectation, Test};
 use crate::estimand::{Estimand, Missing};
 use crate::metric::{Direction, Metric, Scale, Unit};
+use crate::statistics::power::Level;
 use crate::statistics::share::Counted;
 use crate::statistics::verdict::{ALPHA, Verdict};
 
@@ -28,7 +29,7 @@ pub enum ClaimVerdict {
     Refuted,
     /// The measurements do not decide it.
     Undecided,
-    /// A variant, an endpoint or a statement that it is about has no valid trial, or more suspect ones than valid ones.
+    /// A variant, an endpoint or a statement that it is about has no valid trial, or fewer valid ones than others.
     Open,
     /// No measurement here can decide it.
     Untestable,
@@ -110,6 +111,9 @@ pub enum Basis {
         claimed: Option<ClaimedSize>,
         /// Number of blocks that would decide; only of an undecided claim.
         blocks_needed: Option<usize>,
+        /// The fewest blocks that can decide it, if it has fewer and they decide nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        least_blocks: Option<usize>,
     },
     /// What one variant measured.
     Level {
@@ -129,6 +133,9 @@ pub enum Basis {
         above: Option<f64>,
         /// Why a published figure can be tested on this machine.
         testable: Option<String>,
+        /// The fewest blocks that can decide it, if it has fewer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        least_blocks: Option<usize>,
     },
     /// Requests that took longer than a limit, or did not succeed.
     Counted {
@@ -181,11 +188,11 @@ pub enum Absence {
         /// How many there are.
         trials: usize,
     },
-    /// More of the usable ones are suspect than valid.
-    MostlySuspect {
+    /// Fewer of them are valid than suspect or not usable.
+    FewValid {
         /// The valid ones.
         valid: usize,
-        /// All that are usable.
+        /// One for each block that was tried.
         trials: usize,
     },
     /// None of the valid ones stored the figures of its endpoints.
@@ -232,7 +239,8 @@ pub(super) fn all(study: &Study, effects: &[Effect]) -> Vec<ClaimResult> {
 }
 
 fn judged(study: &Study, usable: &UsableTrials<'_>, effects: &[Effect], claim: &Claim) -> ClaimResult {
-    let absent = claim.test.cells().into_iter().find_map(|cell| Some((cell, absence(study, cell)?)));
+    let absent =
+        claim.test.cells().into_iter().find_map(|cell| Some((cell, absence(study, &claim.test, cell)?)));
     let (verdict, basis) = match (&claim.test, absent) {
         (Test::Untestable(reason), _) => {
             (ClaimVerdict::Untestable, Basis::Untestable { reason: reason.clone() })
@@ -250,7 +258,7 @@ fn judged(study: &Study, usable: &UsableTrials<'_>, effects: &[Effect], claim: &
             happens(usable, cell, *limit)
         }
         (Test::Bound { .. }, None) => bounded(study, usable, &claim.test),
-        (Test::Comparison { .. } | Test::Change { .. }, None) => compared(effects, &claim.test),
+        (Test::Comparison { .. } | Test::Change { .. }, None) => compared(study, effects, &claim.test),
     };
     let changed_after = study.changed_claims().get(&claim.id).copied();
     let cells = claim.test.cells();
@@ -276,12 +284,12 @@ const fn is_of_hardware(metric: Metric) -> bool {
 }
 
 /// Why a cell has no valid trial, or too few; `None` if it has enough.
-fn absence(study: &Study, cell: &Cell) -> Option<Absence> {
+fn absence(study: &Study, test: &Test, cell: &Cell) -> Option<Absence> {
     let tried: Vec<&Entry> = study.entries.iter().filter(|entry| entry.trial.is_of(cell)).collect();
     let valid: Vec<&Measured> =
-        tried.iter().filter(|entry| entry.is_valid()).filter_map(|entry| entry.usable()).collect();
+        tried.iter().filter(|entry| vouches(entry, test)).filter_map(|entry| entry.usable()).collect();
     if !valid.is_empty() {
-        return mostly_suspect(&tried)
+        return few_valid(&tried, test)
             .or_else(|| without_endpoint(cell, &valid))
             .or_else(|| without_statement(cell, &valid));
     }
@@ -299,13 +307,35 @@ fn absence(study: &Study, cell: &Cell) -> Option<Absence> {
     })
 }
 
-/// Whether more of the usable trials are suspect than valid: one that is valid does not vouch for seven that are not.
-/// Of a trial that was repeated, the last usable attempt counts.
-fn mostly_suspect(tried: &[&Entry]) -> Option<Absence> {
+/// The code of the warning about a load that was not steady.
+const UNSTEADY: &str = "littles_law";
+
+/// Whether a trial counts for a claim: a valid one, and for a claim that slow responses happen also one whose load was
+/// not steady and which has no other warning. Requests that pile up behind a stall are what such a claim is about, and one
+/// that waited among them was slow all the same. A generator that is late has warnings of its own.
+fn vouches(entry: &Entry, test: &Test) -> bool {
+    let happens = matches!(test, Test::Bound { metric: Metric::Max, below: None, above: Some(_), .. });
+    let is_unsteady = |measured: &Measured| {
+        !measured.warnings.is_empty() && measured.warnings.iter().all(|warning| warning.code == UNSTEADY)
+    };
+    entry.is_valid() || (happens && entry.usable().is_some_and(is_unsteady))
+}
+
+/// Whether fewer blocks have a valid trial than have none: one that is valid does not vouch for seven that are not, and
+/// what spoils most trials of a variant can be what the variant does. Of a trial that was repeated, the last usable
+/// attempt counts.
+fn few_valid(tried: &[&Entry], test: &Test) -> Option<Absence> {
+    let mut blocks: BTreeMap<usize, bool> = tried.iter().map(|entry| (entry.trial.block, false)).collect();
     let usable = tried.iter().filter(|entry| entry.usable().is_some());
-    let blocks: BTreeMap<usize, bool> = usable.map(|entry| (entry.trial.block, entry.is_valid())).collect();
+    blocks.extend(usable.map(|entry| (entry.trial.block, vouches(entry, test))));
     let (valid, trials) = (blocks.values().filter(|valid| **valid).count(), blocks.len());
-    (2 * valid < trials).then_some(Absence::MostlySuspect { valid, trials })
+    (2 * valid < trials).then_some(Absence::FewValid { valid, trials })
+}
+
+/// The fewest blocks from which an interval decides a claim: as many as a verdict of a difference needs. The
+/// simulations of intervals have no fewer.
+fn least_blocks(study: &Study) -> usize {
+    Level { alpha: effect::alpha(study), tests: 1 }.least_blocks()
 }
 
 /// Why valid trials have nothing of the endpoint of a cell; `None` if one has, or if the cell has all requests.
@@ -329,8 +359,8 @@ fn without_statement(cell: &Cell, valid: &[&Measured]) -> Option<Absence> {
     (!counted.contains(&true)).then_some(Absence::NotExecuted { trials: counted.len() })
 }
 
-/// A claim about a comparison.
-fn compared(effects: &[Effect], test: &Test) -> (ClaimVerdict, Basis) {
+/// A claim about a comparison. With few blocks its interval decides nothing; `same` is as the verdict of the effect.
+fn compared(study: &Study, effects: &[Effect], test: &Test) -> (ClaimVerdict, Basis) {
     let Some((from, to, metric)) = test.compared() else { return nothing(test, Missing::NoBlock) };
     let found = effects.iter().find(|effect| (&effect.from, &effect.to, effect.metric) == (from, to, metric));
     let Some((effect, change)) = found.and_then(|effect| Some((effect, effect.change?))) else {
@@ -347,6 +377,9 @@ fn compared(effects: &[Effect], test: &Test) -> (ClaimVerdict, Basis) {
         Test::Comparison { expect, .. } => (by_direction(effect, *expect), None),
         Test::Untestable(_) | Test::Bound { .. } => (ClaimVerdict::Undecided, None),
     };
+    let is_same = matches!(test, Test::Comparison { expect: Expectation::Same, .. });
+    let least = Some(least_blocks(study)).filter(|least| effect.n_blocks < *least && !is_same);
+    let verdict = if least.is_some() { ClaimVerdict::Undecided } else { verdict };
     let open = verdict == ClaimVerdict::Undecided && effect.verdict == Verdict::Undecided;
     let basis = Basis::Change {
         from: from.clone(),
@@ -357,6 +390,7 @@ fn compared(effects: &[Effect], test: &Test) -> (ClaimVerdict, Basis) {
         effect: effect.verdict,
         claimed,
         blocks_needed: effect.blocks_needed.filter(|_| open),
+        least_blocks: least,
     };
     (verdict, basis)
 }
@@ -481,7 +515,10 @@ fn bounded(study: &Study, usable: &UsableTrials<'_>, test: &Test) -> (ClaimVerdi
     let under = |bound: f64| if most < bound { 1 } else { -i32::from(least >= bound) };
     let over = |bound: f64| if least > bound { 1 } else { -i32::from(most <= bound) };
     let held = [below.map(under), above.map(over)];
+    let n_blocks = level.blocks().len();
+    let too_few = Some(least_blocks(study)).filter(|least| n_blocks < *least);
     let verdict = match held.iter().flatten().min() {
+        _ if too_few.is_some() => ClaimVerdict::Undecided,
         Some(-1) => ClaimVerdict::Refuted,
         Some(1) => ClaimVerdict::Confirmed,
         _ => ClaimVerdict::Undecided,
@@ -491,13 +528,17 @@ fn bounded(study: &Study, usable: &UsableTrials<'_>, test: &Test) -> (ClaimVerdi
         metric: *metric,
         level: found,
         at_least: level.censored() != crate::estimand::Censored::No,
-        n_blocks: level.blocks().len(),
+        n_blocks,
         below: *below,
         above: *above,
         testable: testable.clone(),
+        least_blocks: too_few,
     };
     (verdict, basis)
 }
+
+/// Fewest trials without an event that show that most runs have none: of five, with 95 % confidence.
+pub const WITHOUT_MIN: usize = 5;
 
 /// A claim about every request: one above the limit refutes it.
 fn counted(usable: &UsableTrials<'_>, cell: &Cell, limit: f64) -> (ClaimVerdict, Basis) {
@@ -513,13 +554,14 @@ fn counted(usable: &UsableTrials<'_>, cell: &Cell, limit: f64) -> (ClaimVerdict,
     }
     // One-sided at 5 %, as the upper end of an interval at 10 %.
     let at_most = counted.interval(2.0 * ALPHA).high;
-    let verdict = if counted.failed > 0 { ClaimVerdict::Refuted } else { ClaimVerdict::Confirmed };
+    let verdict = match counted.failed {
+        0 if usable.of_cell(cell).count() < WITHOUT_MIN => ClaimVerdict::Undecided,
+        0 => ClaimVerdict::Confirmed,
+        _ => ClaimVerdict::Refuted,
+    };
     let basis = Basis::Counted { cell: cell.clone(), limit, above: counted.failed, of: counted.of, at_most };
     (verdict, basis)
 }
-
-/// Fewest trials without an event that show that most runs have none: of five, with 95 % confidence.
-const WITHOUT_MIN: usize = 5;
 
 /// A claim that responses take longer than a limit: one that did confirms it.
 fn happens(usable: &UsableTrials<'_>, cell: &Cell, limit: f64) -> (ClaimVerdict, Basis) {

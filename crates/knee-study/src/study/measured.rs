@@ -339,6 +339,22 @@ mod tests {
     }
 
     #[test]
+    fn a_failed_response_is_throughput_and_no_goodput() {
+        let mut second =
+            Interval { from: Nanos::from_secs(1), to: Nanos::from_secs(2), ..Interval::default() };
+        second.measured.endpoint_mut(EndpointId(0)).planned = 100;
+        answered(&mut second.measured, 20);
+        let failed = &mut second.measured.endpoint_mut(EndpointId(0)).outcomes[Outcome::HttpError as usize];
+        failed.response.record_many(Nanos::from_millis(5), 80);
+        failed.service.record_many(Nanos::from_millis(5), 80);
+        let mut builder = RunBuilder::new(head());
+        builder.add(&second);
+        let measured = Measured::of(&builder.end(Ending::Completed), &Spent::default(), None);
+        let rates = [Metric::Goodput, Metric::Throughput].map(|metric| measured.figures[&metric]);
+        assert_eq!(rates, [Figure::from(20.0), Figure::from(100.0)]);
+    }
+
+    #[test]
     fn what_is_stored_of_each_endpoint_does_not_depend_on_the_port_of_the_service() {
         let mut head = head();
         head.plan.endpoints =

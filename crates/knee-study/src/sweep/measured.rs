@@ -11,6 +11,7 @@ use knee_core::validity::{Validity, Warning};
 
 use super::bound::ProgramUse;
 use super::resource::ResourceUse;
+use super::slo::Timed;
 
 /// What a step measured. Rates are in the unit of the sweep's levels where they count arrivals
 /// (`offered`, `achieved`), and in requests per second otherwise.
@@ -151,6 +152,15 @@ impl StepResult {
     pub fn is_slow_by_itself(&self) -> bool {
         let slow = self.response.all().quantile(0.9).map(Nanos::as_secs_f64);
         slow.zip(self.resolution()).is_some_and(|(slow, resolution)| slow >= resolution)
+    }
+
+    /// The times that limits can be about.
+    pub const fn times(&self, of: Timed) -> &Distribution {
+        match of {
+            Timed::Response => &self.response,
+            Timed::FirstEvent => &self.first_event,
+            Timed::LongestGap => &self.longest_gap,
+        }
     }
 
     /// Mean response time in seconds; a lower bound when requests did not end.

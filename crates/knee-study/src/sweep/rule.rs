@@ -160,12 +160,7 @@ fn silence(result: &StepResult) -> Option<Miss> {
 }
 
 fn limit(slo: Slo, result: &StepResult) -> Option<Miss> {
-    let times = match slo.of {
-        Timed::Response => &result.response,
-        Timed::FirstEvent => &result.first_event,
-        Timed::LongestGap => &result.longest_gap,
-    };
-    let Some(held) = slo.judge(times) else {
+    let Some(held) = slo.judge(result.times(slo.of)) else {
         return (slo.of != Timed::Response && result.achieved > 0.0).then_some(Miss::NoEvents);
     };
     (!held.kept).then_some(Miss::Slo { slo, held })

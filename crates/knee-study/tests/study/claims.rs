@@ -4,7 +4,9 @@ use knee_core::validity::Validity;
 use knee_study::estimand::Missing;
 use knee_study::metric::Metric;
 use knee_study::statistics::verdict::Verdict;
-use knee_study::study::{Absence, Basis, ClaimVerdict, Options, Reason, Study, Trial, TrialResult};
+use knee_study::study::{
+    Absence, Basis, ClaimResult, ClaimVerdict, Options, Reason, Study, Trial, TrialResult, TrialWarning,
+};
 
 use crate::bench::{
     LADDER, PERCENTILES, around, definition, effect, invalid, planted, result, run, study, study_with,
@@ -326,6 +328,27 @@ fn a_claim_of_a_stall_is_one_of_any_trial_and_not_of_their_mean() {
     assert_eq!(stalls(|_| false, 4), (ClaimVerdict::Undecided, 0, 4), "every third run can stall unseen");
 }
 
+#[test]
+fn a_stall_that_makes_requests_pile_up_counts_and_one_of_a_late_generator_does_not() {
+    let with = |codes: &[&str]| {
+        let claim = SLOWEST.replace("below = \"250ms\"", "above = \"1s\"");
+        let study = study_with(&format!("{PERCENTILES}{claim}"), Options::default(), None);
+        let conclusion = run(study, |_, _, _| {
+            let mut times = vec![16.0; 1_000];
+            times.push(5_000.0);
+            let TrialResult::Measured(mut measured) = with_times(&times, 0) else { panic!() };
+            measured.validity = Validity::Suspect;
+            measured.warnings = codes.iter().map(|code| TrialWarning::new(*code, "it is so")).collect();
+            TrialResult::Measured(measured)
+        });
+        conclusion.claims[0].verdict
+    };
+    assert_eq!(with(&["littles_law"]), ClaimVerdict::Confirmed);
+    assert_eq!(with(&["littles_law", "lag"]), ClaimVerdict::Open);
+    assert_eq!(with(&["lag"]), ClaimVerdict::Open);
+    assert_eq!(with(&[]), ClaimVerdict::Open);
+}
+
 /// A claim that `fine` and `stock` compare like this.
 fn expecting(expect: &str) -> String {
     format!(
@@ -388,11 +411,116 @@ fn a_claim_is_open_where_fewer_than_half_of_the_trials_of_a_variant_are_valid() 
     };
     let few = with(4);
     assert_eq!(few.verdict, ClaimVerdict::Open);
-    let Basis::NoValidTrial { absence: Absence::MostlySuspect { valid: 4, trials: 10 }, .. } = few.basis
-    else {
+    let Basis::NoValidTrial { absence: Absence::FewValid { valid: 4, trials: 10 }, .. } = few.basis else {
         panic!("{few:?}")
     };
     assert_eq!(with(5).verdict, ClaimVerdict::Confirmed);
+}
+
+#[test]
+fn a_claim_is_open_where_most_trials_of_a_variant_are_invalid_however_many_are_left() {
+    let with = |spoilt: usize| {
+        let options = Options { blocks: Some(20), ..Options::default() };
+        let study = study_with(&expecting("faster"), options, None);
+        let conclusion = run(study, |trial, variant, _| {
+            if variant.name == "fine" && trial.block < spoilt {
+                return invalid("the generator was late");
+            }
+            around(trial, planted(variant), 0.01)
+        });
+        conclusion.claims[0].clone()
+    };
+    // Eight blocks are enough for a verdict. Which eight of twenty they are can depend on what the variant does.
+    let few = with(12);
+    assert_eq!(few.verdict, ClaimVerdict::Open);
+    let Basis::NoValidTrial { absence: Absence::FewValid { valid: 8, trials: 20 }, .. } = few.basis else {
+        panic!("{few:?}")
+    };
+    assert_eq!(with(10).verdict, ClaimVerdict::Confirmed);
+}
+
+/// Claims about sizes and bounds: each is decided by an interval.
+const BY_INTERVAL: &str = r#"
+[claims.size]
+text = "a fine lock saves a fifth"
+workload = "list"
+metric = "p50"
+variant = "fine"
+against = "stock"
+change = "-20%"
+
+[claims.half]
+text = "a fine lock halves the time"
+workload = "list"
+metric = "p50"
+variant = "fine"
+against = "stock"
+change = "0.5x"
+
+[claims.factor]
+text = "it doubles the rate"
+workload = "list"
+metric = "goodput"
+variant = "fine"
+against = "stock"
+expect = "faster"
+at_least = "2x"
+
+[claims.enough]
+text = "it takes no longer"
+workload = "list"
+metric = "p50"
+variant = "fine"
+against = "stock"
+expect = "not-slower"
+
+[claims.below]
+text = "it takes less than 20 ms"
+workload = "list"
+metric = "p50"
+variant = "fine"
+below = "20ms"
+goal = true
+
+[claims.above]
+text = "it takes more than 20 ms"
+workload = "list"
+metric = "p50"
+variant = "fine"
+above = "20ms"
+goal = true
+"#;
+
+#[test]
+fn an_interval_of_five_blocks_neither_confirms_nor_refutes_a_claim_and_one_of_six_does() {
+    let with = |blocks: usize| {
+        let options = Options { blocks: Some(blocks), ..Options::default() };
+        let study = study_with(&format!("{LADDER}{BY_INTERVAL}"), options, None);
+        run(study, |trial, variant, _| around(trial, planted(variant), 0.005)).claims
+    };
+    let verdicts =
+        |claims: &[ClaimResult]| claims.iter().map(|claim| claim.verdict).collect::<Vec<ClaimVerdict>>();
+    let least = |claim: &ClaimResult| match claim.basis {
+        Basis::Change { least_blocks, .. } | Basis::Level { least_blocks, .. } => least_blocks,
+        _ => None,
+    };
+    let few = with(5);
+    assert_eq!(verdicts(&few), [ClaimVerdict::Undecided; 6], "{few:#?}");
+    assert!(few.iter().all(|claim| least(claim) == Some(6)), "{few:#?}");
+    let enough = with(6);
+    let (yes, no) = (ClaimVerdict::Confirmed, ClaimVerdict::Refuted);
+    assert_eq!(verdicts(&enough), [yes, no, no, yes, yes, no], "{enough:#?}");
+    assert!(enough.iter().all(|claim| least(claim).is_none()), "{enough:#?}");
+}
+
+#[test]
+fn four_trials_without_a_slow_request_do_not_show_that_there_is_none() {
+    let with = |blocks: usize| {
+        let options = Options { blocks: Some(blocks), ..Options::default() };
+        let study = study_with(&format!("{PERCENTILES}{SLOWEST}"), options, None);
+        run(study, |_, _, _| with_times(&[16.0; 1_000], 0)).claims[0].verdict
+    };
+    assert_eq!([with(4), with(5)], [ClaimVerdict::Undecided, ClaimVerdict::Confirmed]);
 }
 
 #[test]

@@ -19,7 +19,8 @@ pub fn start(targets: &[Target], narrate: fn(&str)) -> Result<Option<Box<dyn Obs
         return Ok(None);
     }
     let observers = Observers::start(targets, amount::INTERVAL)
-        .map_err(|error| failed(Problem::new(format!("observers cannot start: {error}"), "")))?;
+        .map_err(|error| failed(Problem::new(format!("observers cannot start: {error}"), "")))?
+        .with_proposals(knee_findings::proposals);
     for (name, reason) in observers.refused() {
         narrate(&format!("warning: {} is not observed: {}", on_one_line(&name), on_one_line(&reason)));
     }

@@ -13,6 +13,10 @@ const TARGETS_MAX: usize = 32;
 /// Stands for everything that a study or a comparison started.
 const STARTED: &str = "started";
 
+/// Stands for a profile of each process that a study or a comparison started. It is not among [`STARTED`]: profiles cost CPU
+/// time.
+const PROFILE: &str = "profile";
+
 /// Whether everything that is started is watched.
 pub fn names_started(flags: &ObserveFlags) -> bool {
     flags.targets.iter().any(|text| text == STARTED)
@@ -24,11 +28,17 @@ pub fn names_started(flags: &ObserveFlags) -> bool {
 ///
 /// When a target cannot be read, or there are too many.
 pub fn targets(flags: &ObserveFlags) -> Result<Vec<Target>, Problem> {
+    let starts_nothing = |text: &str, hint: &str| {
+        Err(Problem::new(format!("`--observe {text}`: this command starts nothing"), hint))
+    };
     if names_started(flags) {
-        return Err(Problem::new(
-            format!("`--observe {STARTED}`: this command starts nothing"),
+        return starts_nothing(
+            STARTED,
             "name what is to be observed, as in `--observe pid:4242` or `--observe postgres://host/database`",
-        ));
+        );
+    }
+    if flags.targets.iter().any(|text| text == PROFILE) {
+        return starts_nothing(PROFILE, "name the process, as in `--observe profile:4242`");
     }
     of_trial(flags, &[])
 }
@@ -40,10 +50,11 @@ pub fn targets(flags: &ObserveFlags) -> Result<Vec<Target>, Problem> {
 ///
 /// As [`targets`].
 pub fn of_trial(flags: &ObserveFlags, started: &[String]) -> Result<Vec<Target>, Problem> {
-    let texts = flags
-        .targets
-        .iter()
-        .flat_map(|text| if text == STARTED { with_databases(started) } else { vec![text.clone()] });
+    let texts = flags.targets.iter().flat_map(|text| match text.as_str() {
+        STARTED => with_databases(started),
+        PROFILE => pids(started).map(|pid| format!("profile:{pid}")).collect(),
+        _ => vec![text.clone()],
+    });
     let texts: Vec<String> = texts.collect();
     if texts.len() > TARGETS_MAX {
         return Err(Problem::new(
@@ -67,8 +78,38 @@ pub fn of_trial(flags: &ObserveFlags, started: &[String]) -> Result<Vec<Target>,
 
 /// What was started, and the SQLite files that its processes have open.
 fn with_databases(started: &[String]) -> Vec<String> {
-    let pids = started.iter().filter_map(|text| text.strip_prefix("pid:")?.parse().ok());
-    let files = pids.flat_map(knee_observe::open_databases);
+    let files = pids(started).flat_map(knee_observe::open_databases);
     let files = files.filter_map(|path| Some(format!("sqlite:{}", path.to_str()?)));
     started.iter().cloned().chain(files).collect()
+}
+
+/// The processes among what was started.
+fn pids(started: &[String]) -> impl Iterator<Item = u32> {
+    started.iter().filter_map(|text| text.strip_prefix("pid:")?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags(targets: &[&str]) -> ObserveFlags {
+        ObserveFlags { targets: targets.iter().map(|text| (*text).to_owned()).collect() }
+    }
+
+    #[test]
+    fn a_profile_of_what_was_started_is_taken_only_if_it_is_asked_for() {
+        let started = ["pid:4194304".to_owned(), "redis://127.0.0.1:6379".to_owned()];
+        let profile = Target::Profile(4_194_304);
+        assert_eq!(of_trial(&flags(&["profile"]), &started).unwrap(), std::slice::from_ref(&profile));
+        let all = of_trial(&flags(&["started", "host"]), &started).unwrap();
+        assert!(!all.contains(&profile) && all.contains(&Target::Process(4_194_304)), "{all:?}");
+        assert!(of_trial(&flags(&["profile"]), &[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_command_that_starts_nothing_needs_the_number_of_the_process_to_profile() {
+        assert_eq!(targets(&flags(&["profile:7"])).unwrap(), [Target::Profile(7)]);
+        let problem = targets(&flags(&["profile"])).unwrap_err();
+        assert!(problem.to_string().contains("profile:4242"), "{problem}");
+    }
 }

@@ -63,6 +63,8 @@ const BAD: &[&str] = &[
     "",
     "http://localhost/ --observe mysql://localhost/shop",
     "http://localhost/ --observe pid:shop",
+    "http://localhost/ --observe profile:shop",
+    "http://localhost/ --observe profile",
     "--nonsense http://localhost/",
     "--conections 5 http://localhost/",
     "http://localhost/ http://localhost/",

@@ -605,7 +605,7 @@ fn a_document_is_made_again_from_the_trials_of_a_killed_study_without_starting_a
     assert_eq!(starts(folder), started, "{told}");
     assert_eq!(trials(folder), made, "the trials are packed now: {told}");
     assert!(!folder.join(".knee/trials.jsonl").exists(), "{told}");
-    assert!(document.contains("a verdict needs 2"), "{document}");
+    assert!(document.contains("a verdict needs 6 blocks"), "{document}");
     assert!(document.contains("red is quick (changed after the data of 20"), "{document}");
     assert!(document.contains("](plots/") && folder.join("plots/timeline-page.svg").is_file(), "{document}");
 

@@ -105,7 +105,7 @@ async fn put_back(State(shop): Shared, Path(number): Path<usize>) -> Done {
 }
 
 /// The value of a header.
-fn sent(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+pub(super) fn sent(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 

@@ -1,18 +1,21 @@
 //! Each defect of the shop is there, and its healthy twin does not have it.
 //!
 //! Starts PostgreSQL and Redis on free ports. Needs the feature `store-tests`; without it the tests are listed as ignored.
-//! Defects of SQLite are tested beside `views` and `bookings`. Does not use the load generator and none of its rules.
+//! Defects of SQLite are tested beside `views`, `bookings` and `ranks`. Does not use the load generator and none of its rules.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a helper of a test fails the test")]
 
 mod bank;
 mod baskets;
+mod bills;
+mod couriers;
 mod fixture;
 mod gate;
 mod goods;
 mod imports;
 mod jobs;
 mod leaflets;
+mod letters;
 mod levels;
 mod members;
 mod menus;
@@ -22,7 +25,9 @@ mod office;
 mod parcels;
 mod partner;
 mod sales;
+mod sheets;
 mod stores;
 mod tills;
 mod todos;
 mod visitors;
+mod wishes;

@@ -15,12 +15,40 @@ use crate::validity::diagnostics::PartsFigures;
 /// Most arrivals of a plan that are counted: beyond that, shares of time must do.
 const ARRIVALS_MAX: u64 = 50_000_000;
 
+/// What a part did not make of its load because it ended early.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Lost {
+    /// Requests; `None` if its plan does not number them.
+    pub requests: Option<u64>,
+    /// The share of its requests, or of the time of its users if its plan does not number requests; `None` if iterations
+    /// end it.
+    pub share: Option<f64>,
+}
+
+impl Lost {
+    /// Nothing.
+    const NONE: Self = Self { requests: Some(0), share: Some(0.0) };
+
+    /// What is lost of a part that ended early, of as many requests as planned.
+    fn of(part: &Read, planned: Option<u64>) -> Self {
+        let requests = planned.map(|planned| planned.saturating_sub(seen(part)));
+        let plan = &part.head.plan;
+        // The most time that iterations can take says nothing about what is missing of them.
+        let is_timed = plan.scenarios.iter().all(|scenario| scenario.stop.duration().is_some());
+        let known = match (requests, planned) {
+            (Some(requests), Some(planned)) => Some((requests as f64, planned as f64)),
+            _ => is_timed.then(|| (user_time(plan, part.run.ended), user_time(plan, Nanos::ZERO))),
+        };
+        let known = known.filter(|(_, all)| *all > 0.0);
+        Self { requests, share: known.map(|(lost, all)| (lost / all).clamp(0.0, 1.0)) }
+    }
+}
+
 /// How much of a load was made.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Extent {
-    /// For each given part: requests that it did not send because it ended early; `None` if its plan does not number
-    /// them.
-    pub lost: Vec<Option<u64>>,
+    /// For each given part: what it did not make because it ended early.
+    pub lost: Vec<Lost>,
     /// Shares of which there is no record, with the requests of their plans.
     pub missing: Vec<(Share, Option<u64>)>,
     /// The same of the whole, for the rules.
@@ -38,10 +66,10 @@ impl Extent {
             .collect();
         let counts = Counts::of(&whole.head.plan);
         let planned: Vec<Option<u64>> = parts.iter().map(|part| counts.own(&part.head.plan)).collect();
-        let lost = parts.iter().zip(&early).zip(&planned).map(|((part, early), planned)| {
-            if *early { planned.map(|planned| planned.saturating_sub(seen(part))) } else { Some(0) }
-        });
-        let lost = lost.collect();
+        let lost = parts.iter().zip(&early).zip(&planned);
+        let lost = lost
+            .map(|((part, early), planned)| if *early { Lost::of(part, *planned) } else { Lost::NONE })
+            .collect();
         let (started_apart, start_bound) = starts(parts);
         let builds: BTreeSet<_> =
             parts.iter().map(|part| (&part.head.build.version, &part.head.build.commit)).collect();

@@ -232,8 +232,9 @@ pub(super) struct Read {
 }
 
 impl Read {
-    /// What the merged record says of it. `lost`: requests of its plan that it did not send because it ended early.
-    pub(super) fn contribution(&self, lost: Option<u64>) -> Contribution {
+    /// What the merged record says of it. `lost`: requests of its plan that it did not send because it ended early;
+    /// `lost_share`: the share of its load.
+    pub(super) fn contribution(&self, lost: Option<u64>, lost_share: Option<f64>) -> Contribution {
         let Run { validity, .. } = &self.run;
         let ValidityReport { diagnostics, warnings, validity, .. } = validity;
         Contribution {
@@ -247,6 +248,7 @@ impl Read {
             ended: self.run.ended,
             ending: self.run.ending.clone(),
             lost,
+            lost_share,
             validity: *validity,
             warnings: warnings.clone(),
         }

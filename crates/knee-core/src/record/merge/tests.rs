@@ -152,13 +152,48 @@ fn a_part_that_was_cut_off_keeps_what_it_measured_and_says_what_is_lost() {
     let run = merged(&records).unwrap().run;
     let books = run.measured.accounting();
     assert_eq!((books.planned, books.count(Outcome::Censored), books.difference()), (1_100, 10, 0));
-    assert_eq!(run.contributions[1].lost, Some(100));
+    assert_eq!((run.contributions[1].lost, run.contributions[1].lost_share), (Some(100), Some(1.0 / 3.0)));
     assert_eq!(run.contributions[1].ending, Ending::Truncated);
     let parts = run.validity.diagnostics.run.parts.unwrap();
     assert_eq!((parts.ended_early, parts.lost_share), (1, 100.0 / 1_200.0));
     assert!(codes(&run).contains(&"parts"), "{:?}", codes(&run));
     let truncated = run.validity.warnings.iter().find(|warning| warning.code == "truncated").unwrap();
     assert!(truncated.message.starts_with("part 1/4:1/2: "), "{}", truncated.message);
+}
+
+/// Four parts of a script, of which the second was cut off. `change` is made to the scenario of each.
+fn of_a_script(change: fn(&mut Scenario)) -> Vec<Vec<u8>> {
+    let parts = SEGMENTS.iter().zip([3, 2, 3, 3]).map(|(segment, seconds)| {
+        let mut head = head(segment);
+        // The plan of a script numbers iterations, not requests.
+        head.plan.endpoints.clear();
+        change(&mut head.plan.scenarios[0]);
+        record(&head, 1, seconds)
+    });
+    parts.collect()
+}
+
+#[test]
+fn a_part_of_a_script_that_was_cut_off_says_which_share_of_its_users_time_is_lost() {
+    let mut records = of_a_script(|_| {});
+    records.remove(3);
+    let run = merged(&records).unwrap().run;
+    let lost: Vec<_> = run.contributions.iter().map(|one| (one.lost, one.lost_share)).collect();
+    assert_eq!([lost[0], lost[2], lost[3]], [(Some(0), Some(0.0)), (Some(0), Some(0.0)), (None, Some(1.0))]);
+    let (requests, share) = lost[1];
+    assert_eq!(requests, None);
+    // The third of three seconds.
+    assert!(share.is_some_and(|share| (share - 1.0 / 3.0).abs() < 0.001), "{share:?}");
+}
+
+#[test]
+fn the_share_that_is_lost_of_iterations_is_unknown_because_no_time_is_planned_for_them() {
+    let records = of_a_script(|scenario| {
+        scenario.stop = Stop::Requests(1_200);
+        scenario.terms.max_duration = Some(Nanos::from_secs(600));
+    });
+    let run = merged(&records).unwrap().run;
+    assert_eq!((run.contributions[1].lost, run.contributions[1].lost_share), (None, None));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::watched::Watched;
 const SAMPLES_MIN: f64 = 50.0;
 
 /// The share of the samples in which a transaction that writes holds its lock; `None` with too few samples.
-pub(super) fn held(file: &Watched<'_>) -> Option<f64> {
+pub(in crate::rules) fn held(file: &Watched<'_>) -> Option<f64> {
     let locks = ["write", "reserved", "exclusive"];
     locks.iter().filter_map(|lock| share(file, "sqlite.lock.held", lock)).reduce(f64::max)
 }
