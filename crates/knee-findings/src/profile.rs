@@ -1,4 +1,4 @@
-//! The function in which a process spends most of its CPU time, if a profile of the process was taken.
+//! The function in which a process spends most of its CPU time, or the file, if a profile of the process was taken.
 //!
 //! Says where the time goes, and not that there is too little of it: it adds to findings and makes none.
 
@@ -15,15 +15,16 @@ const SAMPLES_MIN: f64 = 100.0;
 /// Most characters of the name of a function in a sentence.
 const NAME_MAX: usize = 80;
 
-/// What has no name of its own in a profile: small functions together, and those of files without symbols.
+/// Small functions together, code whose file is not known, and what the name of a file without symbols ends with.
 const OTHERS: &str = "(other)";
-const NAMELESS: [&str; 2] = ["unknown", "+unknown"];
+const NOWHERE: &str = "unknown";
+const NAMELESS: &str = "+unknown";
 
-/// The hottest function of a process.
+/// Where a process spends most of its CPU time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Hottest {
-    function: String,
-    share: f64,
+    /// The hottest function and its share; before it the file whose functions have no names, if they have more.
+    places: Vec<(f64, String)>,
     /// Whether time in the kernel was not sampled.
     only_user: bool,
 }
@@ -36,20 +37,35 @@ impl Hottest {
         let profile = profiles.iter().find(|profile| pid(&profile.source.name) == Some(wanted))?;
         let functions = profile.rises("profile.samples");
         let all: f64 = functions.iter().map(|(_, rise)| rise.amount).sum();
-        let [nameless, of_file] = NAMELESS;
-        let has_name =
-            |function: &str| function != OTHERS && function != nameless && !function.ends_with(of_file);
-        let (function, most) = functions.iter().find(|(function, _)| has_name(function))?;
-        let share = most.amount / all;
+        let known = functions.iter().filter(|(function, rise)| {
+            ![OTHERS, NOWHERE].contains(function) && rise.amount > 0.0 && all >= SAMPLES_MIN
+        });
+        let mut places = Vec::new();
+        for (function, rise) in known {
+            let share = rise.amount / all;
+            match function.strip_suffix(NAMELESS) {
+                Some(file) if places.is_empty() => {
+                    places.push((share, format!("functions of {} without a name", short(file))));
+                }
+                Some(_) => {}
+                None => {
+                    places.push((share, short(function)));
+                    break;
+                }
+            }
+        }
         let only_user = profile.source.without.iter().any(|what| what.starts_with("time in the kernel"));
-        let counts = all >= SAMPLES_MIN && share.is_finite() && share > 0.0;
-        counts.then(|| Self { function: short(function), share, only_user })
+        (!places.is_empty()).then_some(Self { places, only_user })
     }
 
     /// What a sentence about the process ends with.
     pub(crate) fn clause(&self) -> String {
         let of = if self.only_user { "its CPU time outside the kernel" } else { "its CPU time" };
-        format!("; {} of {of} is in {}", percent(self.share), self.function)
+        let parts = self.places.iter().enumerate().map(|(number, (share, place))| match number {
+            0 => format!("; {} of {of} is in {place}", percent(*share)),
+            _ => format!(", {} in {place}", percent(*share)),
+        });
+        parts.collect::<Vec<_>>().concat()
     }
 }
 
@@ -108,16 +124,28 @@ mod tests {
     #[test]
     fn a_full_process_with_a_profile_is_found_with_its_hottest_function() {
         let finding = profiled(0.6, &FUNCTIONS).found("cpu_full").unwrap();
-        let says = "shop (pid 7) uses 95 % of the 4 CPUs that it can use; 34 % of its CPU time is in \
-                    serde_json::ser::to_vec";
+        let says = "shop (pid 7) uses 95 % of the 4 CPUs that it can use; 39 % of its CPU time is in functions of shop \
+                    without a name, 34 % in serde_json::ser::to_vec";
         assert_eq!(finding.statement, says);
         assert_eq!((finding.confidence, finding.evidence.len()), (Confidence::Likely, 2));
     }
 
     #[test]
+    fn a_library_without_symbols_that_takes_most_of_the_time_is_named_before_a_small_function() {
+        let functions = [("libz.so.1+unknown", 263.0), ("(other)", 25.0), ("unlock (kernel)", 12.0)];
+        let statement = profiled(0.6, &functions).found("cpu_full").unwrap().statement;
+        let end =
+            "; 88 % of its CPU time is in functions of libz.so.1 without a name, 4.0 % in unlock (kernel)";
+        assert!(statement.ends_with(end), "{statement}");
+        let statement = profiled(0.6, &[("shop+unknown", 300.0)]).found("cpu_full").unwrap().statement;
+        let end = "; 100 % of its CPU time is in functions of shop without a name";
+        assert!(statement.ends_with(end), "{statement}");
+    }
+
+    #[test]
     fn a_hot_function_makes_no_finding_of_a_hint() {
         let finding = profiled(0.05, &FUNCTIONS).found("cpu_full").unwrap();
-        assert!(finding.statement.ends_with("is in serde_json::ser::to_vec"), "{}", finding.statement);
+        assert!(finding.statement.ends_with(", 34 % in serde_json::ser::to_vec"), "{}", finding.statement);
         assert_eq!((finding.confidence, finding.evidence.len()), (Confidence::Hint, 1));
     }
 

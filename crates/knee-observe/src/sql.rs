@@ -153,7 +153,7 @@ fn is_word(c: char) -> bool {
     c.is_alphabetic() || c == '_'
 }
 
-/// Bytes of what begins with a quote, with its end. A doubled quote does not end it.
+/// The length in bytes of a quoted text, with both quotes. A doubled quote does not end it.
 fn quoted(text: &str, quote: char, escapes: bool) -> usize {
     let mut chars = text.char_indices().skip(1).peekable();
     while let Some((place, c)) = chars.next() {

@@ -20,7 +20,7 @@ mod verifier;
 
 pub(crate) use trouble::explained;
 
-/// What of TLS is required, as libpq has it. Its mode `allow` is missing.
+/// How much TLS a session must have, as `sslmode` of libpq says it. The mode `allow` is not supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// No TLS.

@@ -96,7 +96,7 @@ fn end(text: &str, from: usize, end: &str) -> usize {
     inside.find(end).map_or(text.len(), |place| from + place + end.len())
 }
 
-/// Bytes of what begins with a quote, with its end. A doubled quote does not end it.
+/// The length in bytes of a quoted text, with both quotes. A doubled quote does not end it.
 fn quoted(text: &str, quote: char) -> usize {
     let mut chars = text.char_indices().skip(1).peekable();
     while let Some((place, c)) = chars.next() {

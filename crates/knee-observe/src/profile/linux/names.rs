@@ -1,4 +1,4 @@
-//! Names of what runs at an address: a function and the file that it is in.
+//! Finds the name of the function at an address, and the file that it is in.
 //!
 //! Symbol tables are read once per file. What can be executed in a process is read again at each reading, for processes
 //! that were sampled. Files of containers are read through the root of the process.
