@@ -73,6 +73,8 @@ enum Command {
     Statements,
     /// Look at seeded defects with `knee find`, and write what it finds and misses into labs/findings/CONFUSION.md
     Defects(defects::Options),
+    /// Have `knee find` prove the remedies that it can apply to seeded defects, and write labs/findings/PROOFS.md
+    Proofs(defects::proofs::Options),
     /// Build the documentation as a book, below target/book, and check its links; installs mdBook if it is missing
     Book,
     /// Open every page in Chromium: axe-core, four widths, light and dark, paper, forced colours; installs what steers it
@@ -121,6 +123,7 @@ fn main() -> ExitCode {
         Command::Sentences(options) => sentences::run(&root, &options),
         Command::Statements => statements::run(&root),
         Command::Defects(options) => defects::run(&root, &options),
+        Command::Proofs(options) => defects::proofs::run(&root, &options),
         Command::Book => book::run(&root),
         Command::Pages(options) => pages::run(&root, options),
         Command::Dist(options) => dist::dist(&root, &options),

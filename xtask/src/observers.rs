@@ -2,7 +2,8 @@
 //!
 //! The shop of `labs/findings` is up without a defect, on a CPU of its own. Its CPU time is measured while one load goes on
 //! and all observers watch it, but are stopped for half of the time, so that nothing else differs. The lag of a generator
-//! that observes is compared in pairs of loads. Prints a table, and asserts nothing: the figures are for BENCHMARKS.md.
+//! that observes is compared in pairs of loads. What a service pays that counts its SQLite for observers is measured without
+//! the shop. Prints tables, and asserts nothing: the figures are for BENCHMARKS.md.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -16,6 +17,7 @@ use crate::program::{self, Beside, Knee, words};
 
 mod cpu_time;
 mod shop;
+mod sqlite;
 
 use shop::Shop;
 
@@ -25,7 +27,7 @@ pub struct Options {
     /// Blocks of four windows of 6 s for the CPU time, two of them with observers
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(3..=200))]
     blocks: u32,
-    /// Pairs of loads for the lag
+    /// Pairs of loads for the lag, and of laps for SQLite
     #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u32).range(3..=200))]
     pairs: u32,
     /// Length in seconds of a load whose lag is measured
@@ -49,6 +51,15 @@ enum Figure {
     Cpu,
     /// Lag of the generator at the 99th percentile
     Lag,
+    /// Time of a statement of SQLite that the library knee-sqlite counts
+    Sqlite,
+}
+
+impl Options {
+    /// Whether this figure is asked for.
+    fn measures(&self, figure: Figure) -> bool {
+        self.only.is_none_or(|only| only == figure)
+    }
 }
 
 /// Fewest requests of a load: a 99th percentile needs them.
@@ -87,6 +98,12 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         u64::from(options.rate) * u64::from(options.seconds) >= REQUESTS_MIN,
         "a load needs {REQUESTS_MIN} requests: raise --rate or --seconds"
     );
+    if options.measures(Figure::Sqlite) {
+        sqlite::print(root, options.pairs)?;
+    }
+    if options.only == Some(Figure::Sqlite) {
+        return Ok(());
+    }
     let knee = Knee::get(root, options.knee.clone())?;
     program::lab(root, "findings")?;
     let shop = Shop::up(root, knee.path())?;
@@ -95,10 +112,10 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         options.rate
     );
     println!("| figure | measured |\n|---|---|");
-    if options.only != Some(Figure::Lag) {
+    if options.measures(Figure::Cpu) {
         print_cost(&cpu_time_of_observers(&knee, &shop, options)?, options.rate);
     }
-    if options.only != Some(Figure::Cpu) {
+    if options.measures(Figure::Lag) {
         let (low, mean, high) = paired::interval(&lags(&knee, &shop, options)?);
         println!(
             "| lag of the generator at the 99th percentile, by observers | {mean:+.0} us \

@@ -2,89 +2,15 @@
 //!
 //! A figure printed with two decimals stands for every value that rounds to it. Does not know what a figure measures.
 
-/// Relative error of calculations with floating-point numbers.
-const SLACK: f64 = 1e-9;
+mod printed;
+
+mod range;
+
+pub use printed::{amount, group, show_range, show_share, show_time};
+pub use range::Range;
 
 /// Longest number that is read, in characters.
 const DIGITS_MAX: usize = 40;
-
-/// Values from `low` to `high`, both included. Values of figures are not negative.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Range {
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-}
-
-impl Range {
-    /// One value.
-    pub const fn exact(value: f64) -> Self {
-        Self { low: value, high: value }
-    }
-
-    /// Values between two ends, in either order.
-    pub const fn new(one: f64, other: f64) -> Self {
-        Self { low: one.min(other), high: one.max(other) }
-    }
-
-    /// Every product of a value of each.
-    #[must_use]
-    pub const fn times(self, other: Self) -> Self {
-        Self { low: self.low * other.low, high: self.high * other.high }
-    }
-
-    /// Every quotient of a value of each; `None` if the divisor can be zero.
-    pub fn over(self, other: Self) -> Option<Self> {
-        (other.low > 0.0).then(|| Self { low: self.low / other.high, high: self.high / other.low })
-    }
-
-    /// Every sum of a value of each.
-    #[must_use]
-    pub const fn plus(self, other: Self) -> Self {
-        Self { low: self.low + other.low, high: self.high + other.high }
-    }
-
-    /// Every difference of a value of each.
-    #[must_use]
-    pub const fn minus(self, other: Self) -> Self {
-        Self { low: self.low - other.high, high: self.high - other.low }
-    }
-
-    /// Every value times `factor`, which is not negative.
-    #[must_use]
-    pub const fn scaled(self, factor: f64) -> Self {
-        Self { low: self.low * factor, high: self.high * factor }
-    }
-
-    /// The interval with a tolerance on both sides, as a share of its ends.
-    #[must_use]
-    pub fn widened(self, share: f64) -> Self {
-        Self { low: self.low - self.low.abs() * share, high: self.high + self.high.abs() * share }
-    }
-
-    /// The smallest interval that contains both.
-    #[must_use]
-    pub const fn hull(self, other: Self) -> Self {
-        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
-    }
-
-    /// Whether every value of this is less than every value of `other`.
-    pub fn is_below(self, other: Self) -> bool {
-        let slack = SLACK * self.high.abs().max(other.low.abs());
-        self.high + slack < other.low
-    }
-
-    /// Whether the two have no value in common.
-    pub fn excludes(self, other: Self) -> bool {
-        self.is_below(other) || other.is_below(self)
-    }
-
-    /// The middle of the interval.
-    pub const fn middle(self) -> f64 {
-        f64::midpoint(self.low, self.high)
-    }
-}
 
 /// A figure as it was printed, with the values that it can stand for. Times are in seconds, sizes in bytes, shares are
 /// from 0 to 1, rates are per second.
@@ -422,54 +348,6 @@ pub fn percent(text: &str, rounding: Rounding) -> Option<(Figure, &str)> {
     Some((figure, rest))
 }
 
-/// A whole number with commas between groups of three digits.
-pub fn group(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A value with at least three digits: `791`, `131,921`, `17.8`, `0.0468`.
-pub fn amount(value: f64) -> String {
-    if !value.is_finite() {
-        return "unknown".to_owned();
-    }
-    let size = value.abs();
-    let sign = if value < 0.0 { "-" } else { "" };
-    if size >= 100.0 {
-        return format!("{sign}{}", group(size.round() as u64));
-    }
-    let decimals = if size == 0.0 { 0 } else { (2.0 - size.log10().floor()).clamp(0.0, 9.0) as usize };
-    format!("{value:.decimals$}")
-}
-
-/// A time in the unit that suits it.
-pub fn show_time(seconds: f64) -> String {
-    let (factor, unit) = match seconds.abs() {
-        size if size >= 1.0 || size == 0.0 => (1.0, "s"),
-        size if size >= 1e-3 => (1e3, "ms"),
-        _ => (1e6, "us"),
-    };
-    format!("{} {unit}", amount(seconds * factor))
-}
-
-/// A share as a percentage.
-pub fn show_share(share: f64) -> String {
-    format!("{} %", amount(share * 100.0))
-}
-
-/// A range as `low to high`, or as one value if both print alike.
-pub fn show_range(range: Range, show: impl Fn(f64) -> String) -> String {
-    let (low, high) = (show(range.low), show(range.high));
-    if low == high { low } else { format!("{low} to {high}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -600,22 +478,5 @@ mod tests {
         assert!(close(size("123 MB", 1000.0, Rounding::Nearest).unwrap().0.value, 123e6));
         assert!(close(percent("99.95% x", Rounding::Nearest).unwrap().0.value, 0.9995));
         assert!(percent("99.95", Rounding::Nearest).is_none());
-    }
-
-    #[test]
-    fn intervals_exclude_one_another_only_without_a_common_value() {
-        let (a, b) = (Range::new(1.0, 2.0), Range::new(2.0, 3.0));
-        assert!(!a.excludes(b) && a.excludes(Range::new(2.1, 3.0)));
-        assert!(!Range::exact(0.1 + 0.2).excludes(Range::exact(0.3)));
-        assert_eq!(a.over(Range::new(0.0, 1.0)), None);
-    }
-
-    #[test]
-    fn calculated_figures_have_three_digits() {
-        assert_eq!(amount(131_920.6), "131,921");
-        assert_eq!(amount(17.75), "17.8");
-        assert_eq!(amount(0.0), "0");
-        assert_eq!(show_time(0.001_516), "1.52 ms");
-        assert_eq!(show_time(7.9), "7.90 s");
     }
 }

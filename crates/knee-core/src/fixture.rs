@@ -65,6 +65,10 @@ pub struct Service {
     pub port: Option<u16>,
     /// When the service counts as ready.
     pub ready: Ready,
+    /// The path of a page of metrics in the text format of Prometheus, as `/metrics`. Observers of what a study started
+    /// read it, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<String>,
     /// Command that makes the data once, before the first trial. Runs like `command`. Empty for none.
     pub seed: Vec<String>,
     /// The variables of switches and variants that the seed gets. All of them when absent: each variant that changes a

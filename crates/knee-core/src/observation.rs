@@ -22,6 +22,11 @@ pub use encoder::{Encoder, Figure};
 pub use observer::Observer;
 pub use proposal::{PLANNED_INDEXES, PlannedIndex, Proposal};
 
+/// The commands that the observer of a Redis server sends, as `redis.command.calls` has them; without a second word
+/// before Redis 7.
+pub const OBSERVING_COMMANDS: [&str; 7] =
+    ["info", "client|list", "slowlog|get", "latency|latest", "client", "slowlog", "latency"];
+
 /// Most series of one run. Beyond this a source leaves out those that matter least, and says how many.
 pub const SERIES_MAX: usize = 4_000;
 

@@ -321,6 +321,9 @@ pub struct Point {
     pub backlog: u64,
     /// Bytes received.
     pub bytes_received: u64,
+    /// Bytes sent, of requests that ended. Zero in summed records of earlier versions.
+    #[serde(default)]
+    pub bytes_sent: u64,
     /// What the load generator saw of itself.
     pub generator: GeneratorPoint,
 }

@@ -73,6 +73,16 @@ pub struct Looks {
     pub body_bytes: u64,
     /// Bytes of the bodies of the requests.
     pub sent_bytes: u64,
+    /// Bytes of the shortest cookies that a request sent, 0 without any. `None` in records of earlier versions.
+    pub cookie_least: Option<u64>,
+    /// Bytes of the longest cookies that a request sent.
+    pub cookie_most: u64,
+    /// Responses with a body of 32 KiB and more that was searched for long parts that it has more than once.
+    pub searched: u64,
+    /// Bytes of these bodies, of the first 256 KiB of each.
+    pub searched_bytes: u64,
+    /// Of these, those in such parts, without the first of each.
+    pub repeated_bytes: u64,
     /// CRC-32 of the first 64 KiB of the first body, and of its length as eight bytes, least significant first.
     pub body: Option<u32>,
     /// Whether another body differed from the first.
@@ -176,6 +186,8 @@ impl Looks {
         let differ = self.body.is_some() && other.body.is_some() && self.body != other.body;
         self.bodies_differ |= other.bodies_differ || differ;
         self.body = self.body.or(other.body);
+        self.cookie_least = [self.cookie_least, other.cookie_least].into_iter().flatten().min();
+        self.cookie_most = self.cookie_most.max(other.cookie_most);
         for (sum, more) in [
             (&mut self.responses, other.responses),
             (&mut self.gets, other.gets),
@@ -192,6 +204,9 @@ impl Looks {
             (&mut self.body_bytes, other.body_bytes),
             (&mut self.sent_bytes, other.sent_bytes),
             (&mut self.repeated, other.repeated),
+            (&mut self.searched, other.searched),
+            (&mut self.searched_bytes, other.searched_bytes),
+            (&mut self.repeated_bytes, other.repeated_bytes),
         ] {
             // A damaged record can contain any count.
             *sum = sum.saturating_add(more);
@@ -205,7 +220,16 @@ mod tests {
 
     fn sampled(server: &str, body: u32) -> Sampled {
         let mut sampled = Sampled::default();
-        let looks = Looks { responses: 2, texts: 2, body: Some(body), repeated: 1, ..Looks::default() };
+        let cookie = u64::from(body);
+        let looks = Looks {
+            responses: 2,
+            texts: 2,
+            body: Some(body),
+            repeated: 1,
+            cookie_least: Some(cookie),
+            cookie_most: cookie,
+            ..Looks::default()
+        };
         sampled.endpoints.insert(EndpointId(0), looks);
         sampled.add_server(EndpointId(0), server, Nanos::from_millis(3));
         let mut times = ConnectionTimes::default();
@@ -228,7 +252,9 @@ mod tests {
         assert_eq!(both.servers[&EndpointId(4)]["10.0.0.1:80"].count(), 1);
         assert_eq!((both.servers[&EndpointId(0)].len(), both.connections.len()), (2, 4));
         both.merge(&sampled("10.0.0.1:80", 9), Some);
-        assert!(both.endpoints[&EndpointId(0)].bodies_differ);
+        let looks = &both.endpoints[&EndpointId(0)];
+        assert!(looks.bodies_differ);
+        assert_eq!((looks.cookie_least, looks.cookie_most), (Some(1), 9));
     }
 
     #[test]

@@ -50,6 +50,7 @@ mod tests {
         let running = Running {
             url: String::new(),
             pid: Some(std::process::id()),
+            metrics: None,
             log: None,
             unavailable: vec![share],
         };

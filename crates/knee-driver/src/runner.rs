@@ -59,7 +59,8 @@ pub struct Subject<'a> {
     pub trial: Option<&'a Trial>,
     /// Its address.
     pub url: &'a str,
-    /// What was started for it, as `--observe` takes it: its process and the stores. Contains passwords.
+    /// What was started for it, as `--observe` takes it: its process, its page of metrics and the stores. Contains
+    /// passwords.
     pub started: &'a [String],
 }
 
@@ -278,9 +279,7 @@ impl TrialRunner {
         probes: Probes,
     ) -> Result<(Loaded, Observed), Error> {
         let service: Vec<u32> = running.pid.into_iter().collect();
-        let processes = service.iter().map(|pid| format!("pid:{pid}"));
-        let servers = self.stores().into_iter().flat_map(|store| [Some(store.url), store.replica_url]);
-        let started: Vec<String> = processes.chain(servers.flatten()).collect();
+        let started = started(running, &self.stores());
         let subject = Subject { trial, url: &running.url, started: &started };
         let stores = self.stores().into_iter().flat_map(|store| store.pids).collect();
         // That of another run, if this one should never begin.
@@ -324,7 +323,8 @@ impl TrialRunner {
         report: Report<'_>,
     ) -> Result<(Running, bool), Absent> {
         if let Some(url) = self.source.address(variant) {
-            return Ok((Running { url, pid: None, log: None, unavailable: Vec::new() }, false));
+            let running = Running { url, pid: None, metrics: None, log: None, unavailable: Vec::new() };
+            return Ok((running, false));
         }
         let fixture = &mut self.fixture.as_mut().ok_or(Absent::Undeclared)?.fixture;
         if trial.reset {
@@ -363,6 +363,14 @@ impl TrialRunner {
     pub(crate) fn down(self) -> Result<(), Error> {
         self.fixture.map_or(Ok(()), StudyFixture::down)
     }
+}
+
+/// What was started, as `--observe` takes it.
+fn started(running: &Running, stores: &[Store]) -> Vec<String> {
+    let process = running.pid.map(|pid| format!("pid:{pid}"));
+    let page = running.metrics.as_ref().map(|url| format!("prometheus:{url}"));
+    let servers = stores.iter().flat_map(|store| [Some(store.url.clone()), store.replica_url.clone()]);
+    [process, page].into_iter().chain(servers).flatten().collect()
 }
 
 /// Cost of the measured requests. If the window was too short for samples, the CPU time of the whole trial is divided
@@ -457,6 +465,28 @@ mod tests {
         // A trial that was cut off had less load than planned.
         spans.loaded(Nanos::from_secs(2), Nanos::from_secs(8));
         assert_eq!((spans.load, spans.around), (Nanos::from_secs(18), Nanos::from_secs(2)));
+    }
+
+    #[test]
+    fn the_declared_page_of_metrics_is_observed_with_the_process_and_the_stores() {
+        let running = |metrics: Option<&str>| Running {
+            url: "http://127.0.0.1:4000".to_owned(),
+            pid: Some(7),
+            metrics: metrics.map(str::to_owned),
+            log: None,
+            unavailable: Vec::new(),
+        };
+        let store = Store {
+            name: "redis.cache".to_owned(),
+            url: "redis://127.0.0.1:6400".to_owned(),
+            replica_url: None,
+            pids: Vec::new(),
+            unavailable: Vec::new(),
+        };
+        let page = "http://127.0.0.1:4000/metrics";
+        let all = ["pid:7", "prometheus:http://127.0.0.1:4000/metrics", "redis://127.0.0.1:6400"];
+        assert_eq!(started(&running(Some(page)), std::slice::from_ref(&store)), all);
+        assert_eq!(started(&running(None), &[store]), ["pid:7", "redis://127.0.0.1:6400"]);
     }
 
     #[test]

@@ -310,6 +310,19 @@ kind = "ladder"
     }
 
     #[test]
+    fn a_page_of_metrics_can_be_declared_after_the_trials_and_changes_nothing_of_a_study_without_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = SavedTrials::at(folder.path());
+        let first = go_on(&kept, study());
+        let service = serde_json::to_value(&first.definition().fixture.service["main"]).unwrap();
+        assert_eq!(service.get("metrics"), None, "stored as before there was the key");
+        let declared = STUDY.replace("[\"server\"]", "[\"server\"]\nmetrics = \"/metrics\"");
+        let with_page = Definition::read(&declared, "study.toml", &|_| true).unwrap();
+        assert_ne!(with_page, *first.definition());
+        assert_eq!(kept.read(&with_page).unwrap().entries, first.entries());
+    }
+
+    #[test]
     fn a_study_begun_anew_keeps_the_one_before_and_one_that_goes_on_has_none() {
         let folder = tempfile::tempdir().unwrap();
         let (kept, before) = (SavedTrials::at(folder.path()), folder.path().join(".knee/before.jsonl"));

@@ -23,6 +23,7 @@ use knee_core::validity::diagnostics::Http2Offer;
 use crate::control::{Control, Request};
 use crate::endpoints::Registry;
 use crate::http::origin::Origin;
+use crate::http::sampling::copies::BodyCopy;
 use crate::journal::Journal;
 use crate::recorder::Share;
 use crate::sampled::CollectedLooks;
@@ -56,6 +57,8 @@ pub struct WorkerInterval {
     pub secure_origins: Vec<Arc<Origin>>,
     /// Servers that its sampled responses came from for the first time, in the order of their numbers.
     pub new_servers: Vec<String>,
+    /// The beginnings of some bodies of its sampled responses; only in the last interval.
+    pub copies: Vec<BodyCopy>,
 }
 
 /// An interval that some workers have not reported yet.
@@ -196,7 +199,7 @@ impl IntervalCollector {
     /// Adds one worker's share to its interval. Returns the share, cleared, so that its memory can be used again.
     pub fn take(&mut self, worker: usize, interval: WorkerInterval) -> Share {
         let WorkerInterval { report, connections_open, loop_lag, cpu, co_located, .. } = interval;
-        let WorkerInterval { secure_origins, new_servers, .. } = interval;
+        let WorkerInterval { secure_origins, new_servers, copies, .. } = interval;
         self.secure_origins.extend(secure_origins);
         if let Some(at) = report.stopped.filter(|_| !self.stopping) {
             self.stopping = true;
@@ -223,6 +226,7 @@ impl IntervalCollector {
         self.reported[worker] = report.index + 1;
         self.ended[worker] |= report.last;
         self.looks.add(worker, new_servers, &share.sampled);
+        self.looks.keep(worker, copies);
         share.clear();
         share
     }

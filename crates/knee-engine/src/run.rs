@@ -268,6 +268,7 @@ impl WorkerThread {
         let watch = (deadlines.clone(), timer.clone());
         tokio::task::spawn_local(async move { watch.0.watch(watch.1, pace).await });
         let network = Network::new(clock, settings, defaults, self.resolver, tls, deadlines);
+        network.copy_bodies_from(self.measured_from);
         let recorder = Rc::new(std::cell::RefCell::new(Recorder::new(self.measured_from)));
         let probe = Rc::new(LoopProbe::new(recorder.clone()));
         let watch = (probe.clone(), timer.clone());
@@ -290,6 +291,7 @@ impl WorkerThread {
             let co_located = network.co_located();
             let new_servers = network.take_new_servers();
             let secure_origins = if report.last { network.secure_origins() } else { Vec::new() };
+            let copies = if report.last { network.take_copies() } else { Vec::new() };
             let interval = WorkerInterval {
                 report,
                 connections_open,
@@ -298,6 +300,7 @@ impl WorkerThread {
                 co_located,
                 secure_origins,
                 new_servers,
+                copies,
             };
             let message = WorkerMessage::Interval(index, Box::new(interval));
             // Without a collector the run has failed: the report is of no use.

@@ -1,14 +1,18 @@
 //! Adds up how sampled responses looked, over all workers of a run.
 //!
-//! Does not look at responses; [`crate::http::sampling`] does.
+//! Searches the bodies that workers copied for what they repeat, after the load. Does not look at responses;
+//! [`crate::http::sampling`] does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use knee_core::plan::EndpointId;
 use knee_core::sampled::{BODIES_MAX, CONNECTIONS_MAX, ConnectionTimes, Looks, Sampled};
 
+use crate::http::sampling::copies::BodyCopy;
 use crate::http::sampling::{ServerId, Traits};
 use crate::recorder::SampledResponse;
+
+mod parts;
 
 /// The sampled responses of a run so far.
 #[derive(Debug, Default)]
@@ -20,6 +24,10 @@ pub struct CollectedLooks {
     connections: BTreeMap<(usize, u32), usize>,
     /// Checksums of the different bodies of each endpoint.
     bodies: BTreeMap<EndpointId, BTreeSet<u32>>,
+    /// Endpoints of the responses whose bodies were copied, by worker and number of the copy.
+    copied: BTreeMap<(usize, u32), EndpointId>,
+    /// The copies of each worker.
+    copies: Vec<(usize, BodyCopy)>,
 }
 
 impl CollectedLooks {
@@ -38,8 +46,21 @@ impl CollectedLooks {
         }
     }
 
-    /// All of them.
-    pub fn finish(self) -> Sampled {
+    /// Keeps the copies that a worker made, until the load has ended.
+    pub fn keep(&mut self, worker: usize, copies: Vec<BodyCopy>) {
+        self.copies.extend(copies.into_iter().map(|copy| (worker, copy)));
+    }
+
+    /// All of them. Searches the copies, which takes milliseconds: for the time after the load.
+    pub fn finish(mut self) -> Sampled {
+        for (worker, copy) in &self.copies {
+            // Not that of a response that does not count, such as one of the warm-up.
+            let Some(endpoint) = self.copied.get(&(*worker, copy.number)) else { continue };
+            let Some(looks) = self.sampled.looks_of(*endpoint) else { continue };
+            looks.searched += 1;
+            looks.searched_bytes += copy.bytes.len() as u64;
+            looks.repeated_bytes += parts::repeated_bytes(&copy.bytes);
+        }
         self.sampled
     }
 
@@ -53,6 +74,9 @@ impl CollectedLooks {
                     known.insert(response.seen.body);
                 }
             }
+        }
+        if let Some(number) = response.seen.copy {
+            self.copied.insert((worker, number), response.endpoint);
         }
         let name = |server: ServerId| self.servers.get(worker)?.get(usize::from(server.0));
         match response.seen.server.map(name) {
@@ -115,6 +139,8 @@ fn note(looks: &mut Looks, response: &SampledResponse) {
     looks.plain_bytes += if is_text && offered && !compressed { bytes } else { 0 };
     looks.body_bytes += bytes;
     looks.sent_bytes += seen.sent;
+    looks.cookie_least = Some(looks.cookie_least.map_or(seen.cookie, |least| least.min(seen.cookie)));
+    looks.cookie_most = looks.cookie_most.max(seen.cookie);
     if has_body {
         looks.bodies_differ |= *looks.body.get_or_insert(seen.body) != seen.body;
     }
@@ -129,7 +155,15 @@ mod tests {
 
     fn response(server: u8, connection: u32, body: u32) -> SampledResponse {
         let traits = Traits { is_get: true, is_text: true, offered: true, ..Traits::default() };
-        let seen = Seen { traits, server: Some(ServerId(server)), connection, body, sent: 0 };
+        let seen = Seen {
+            traits,
+            server: Some(ServerId(server)),
+            connection,
+            body,
+            sent: 0,
+            cookie: 40,
+            copy: None,
+        };
         SampledResponse { endpoint: EndpointId(3), service: Nanos::from_millis(2), bytes: 5_000, seen }
     }
 
@@ -177,7 +211,35 @@ mod tests {
         all.add(0, vec!["a".into()], &[response(0, 0, 1), empty]);
         assert!(!all.sampled.endpoints[&EndpointId(3)].bodies_differ);
         assert_eq!(all.sampled.endpoints[&EndpointId(3)].texts, 1);
+        let mut longer = response(0, 0, 1);
+        longer.seen.cookie = 900;
+        all.add(0, Vec::new(), &[longer]);
+        let looks = &all.sampled.endpoints[&EndpointId(3)];
+        assert_eq!((looks.cookie_least, looks.cookie_most), (Some(40), 900));
         all.add(0, Vec::new(), &[response(0, 0, 2)]);
         assert!(all.sampled.endpoints[&EndpointId(3)].bodies_differ);
+    }
+    #[test]
+    fn copies_are_searched_at_the_end_and_those_of_responses_that_do_not_count_are_left_out() {
+        let copy = |number, bytes: &[u8]| BodyCopy { number, bytes: bytes.to_vec() };
+        let copied = |number| {
+            let seen = Seen { copy: Some(number), ..response(0, 0, 1).seen };
+            SampledResponse { seen, ..response(0, 0, 1) }
+        };
+        let mut state = 7_u64;
+        let letters = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 56) as u8
+        });
+        let once: Vec<u8> = letters.take(100_000).collect();
+        let mut all = CollectedLooks::new(2);
+        all.add(0, Vec::new(), &[copied(0)]);
+        all.add(1, Vec::new(), &[copied(1)]);
+        all.keep(0, vec![copy(0, &once), copy(1, &once)]);
+        all.keep(1, vec![copy(1, &once.repeat(2))]);
+        assert_eq!(all.sampled.endpoints[&EndpointId(3)].searched, 0, "not while the load runs");
+        let looks = all.finish().endpoints[&EndpointId(3)];
+        assert_eq!((looks.searched, looks.searched_bytes), (2, 300_000));
+        assert!((70_000..100_000).contains(&looks.repeated_bytes), "{}", looks.repeated_bytes);
     }
 }

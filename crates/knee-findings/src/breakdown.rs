@@ -80,6 +80,8 @@ pub enum PartKind {
     Cpu,
     /// Threads of a process that could run wait for a CPU.
     CpuWait,
+    /// Connections of a process wait for another service, which is no observed store.
+    OtherService,
 }
 
 impl PartKind {

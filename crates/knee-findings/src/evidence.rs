@@ -73,10 +73,15 @@ impl<'a> Evidence<'a> {
 
     /// Complete responses between two moments, by the intervals of the run; warm-up included.
     pub(crate) fn answered_within(&self, from: Nanos, to: Nanos) -> f64 {
+        self.counted_within(from, to, answered)
+    }
+
+    /// What `count` counts between two moments, by the intervals of the run; warm-up included.
+    pub(crate) fn counted_within(&self, from: Nanos, to: Nanos, count: impl Fn(&Point) -> u64) -> f64 {
         let part = |point: &Point| {
             let width = point.to.since(point.from).as_secs_f64();
             let common = point.to.min(to).since(point.from.max(from)).as_secs_f64();
-            if width > 0.0 { answered(point) as f64 * common / width } else { 0.0 }
+            if width > 0.0 { count(point) as f64 * common / width } else { 0.0 }
         };
         self.run.series.iter().map(part).sum()
     }
@@ -211,6 +216,11 @@ impl<'a> Evidence<'a> {
         };
         observed.or_else(points)
     }
+}
+
+/// OK responses of an interval.
+pub(crate) fn ok(point: &Point) -> u64 {
+    point.by_outcome[Outcome::Ok as usize]
 }
 
 /// Complete responses of an interval.

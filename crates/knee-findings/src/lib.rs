@@ -8,6 +8,9 @@ pub mod bound;
 
 pub mod breakdown;
 
+mod calls;
+mod commands;
+
 pub mod definition;
 
 pub mod evidence;
@@ -69,5 +72,5 @@ pub use finding::{
     Confidence, Finding, Gain, Limit, NotRun, Remedy, Report, Signal, Subject, SubjectKind, Unit,
 };
 pub use proposals::proposals;
-pub use remedy::Change;
+pub use remedy::{CHANGES, Change};
 pub use rules::RULES;

@@ -1,25 +1,24 @@
 //! Where the time of a response goes: the parts of the mean response time that were measured, and what is left.
 //!
 //! The load generator measures parts that follow each other: before the first byte is sent, while the request is sent,
-//! while the service has it, while the response arrives. Observers measure work: statements, commands, CPU time. Divided
-//! by the responses of the same time, work is the mean time that is spent for one response. Waiting that is longer than all
-//! of it is something else, at least: a queue, also for the work of other requests, a round trip, a lock, a pool, another
-//! service. Does not judge: a large part need not be a defect.
+//! while the service has it, while the response arrives. Observers measure work: statements, commands, CPU time, waiting
+//! for other services. Divided by the responses of the same time, work is the mean time that is spent for one response.
+//! Waiting that is longer than all of it is something else, at least: a queue, also for the work of other requests, a
+//! round trip, a lock, a pool. Does not judge: a large part need not be a defect.
 
 use knee_core::observation::SourceKind;
 use knee_core::tally::Phase;
 
 use crate::bound::both;
 use crate::breakdown::{Breakdown, Part, PartKind};
+use crate::calls::asked;
+use crate::commands;
 use crate::evidence::Evidence;
 use crate::query::{self, Query};
 use crate::watched::{Rise, Watched};
 
 /// A part below this share of the response time is not listed by itself.
 const LISTED: f64 = 0.01;
-
-/// Commands of the observer itself.
-const OBSERVING: [&str; 3] = ["info", "slowlog|get", "latency|latest"];
 
 /// Less than this share of all is the rounding of their sum.
 const ROUNDING: f64 = 1e-9;
@@ -80,7 +79,7 @@ fn observed_work(evidence: &Evidence<'_>) -> (Vec<Part>, Vec<String>) {
         work.extend(statements(evidence, server, queries));
     }
     for redis in evidence.sources(SourceKind::Redis) {
-        work.extend(commands(evidence, &redis));
+        work.extend(executed(evidence, &redis));
     }
     for pooler in evidence.sources(SourceKind::PgBouncer) {
         let waits = pooler.rises("pgbouncer.wait_time");
@@ -96,6 +95,7 @@ fn observed_work(evidence: &Evidence<'_>) -> (Vec<Part>, Vec<String>) {
         work.extend(cpu.and_then(|cpu| part(evidence, PartKind::Cpu, &name, &process, cpu)));
         let wait = process.rise("process.run_delay", "");
         work.extend(wait.and_then(|wait| part(evidence, PartKind::CpuWait, &name, &process, wait)));
+        work.extend(other_services(evidence, &process));
     }
     (work, unknown)
 }
@@ -103,6 +103,27 @@ fn observed_work(evidence: &Evidence<'_>) -> (Vec<Part>, Vec<String>) {
 fn part(evidence: &Evidence<'_>, kind: PartKind, name: &str, of: &Watched<'_>, rise: Rise) -> Option<Part> {
     let seconds = evidence.per_request(rise).filter(|seconds| seconds.is_finite() && *seconds > 0.0)?;
     Some(Part { kind, name: name.to_owned(), source: Some(of.name()), seconds, times: None })
+}
+
+/// The other services for which a process waits: the largest, and all others together. Stores that are observed are known
+/// by their work.
+fn other_services(evidence: &Evidence<'_>, process: &Watched<'_>) -> Vec<Part> {
+    let asked = asked(evidence, process);
+    let part = |name: &str, seconds: f64, calls: f64| Part {
+        kind: PartKind::OtherService,
+        name: name.to_owned(),
+        source: Some(process.name()),
+        seconds,
+        times: Some(calls),
+    };
+    let named = asked.iter().filter(|asked| asked.is_one());
+    let named = named.map(|asked| part(asked.endpoint, asked.seconds, asked.calls)).collect();
+    let mut parts = listed(evidence, named);
+    let rest = asked.iter().filter(|asked| !parts.iter().any(|part| part.name == asked.endpoint));
+    let (seconds, calls) =
+        rest.fold((0.0, 0.0), |(seconds, calls), asked| (seconds + asked.seconds, calls + asked.calls));
+    parts.extend((seconds > 0.0).then(|| part("other services", seconds, calls)));
+    parts
 }
 
 /// The statements that are listed, and all others together.
@@ -129,9 +150,9 @@ fn others(kind: PartKind, of: &Watched<'_>, all: f64, listed: &[Part]) -> Option
     is_left.then(|| Part { kind, name: of.name(), source: Some(of.name()), seconds, times: None })
 }
 
-fn commands(evidence: &Evidence<'_>, redis: &Watched<'_>) -> Vec<Part> {
-    let all = redis.rises("redis.command.time").into_iter();
-    let parts = all.filter(|(command, _)| !OBSERVING.contains(command)).filter_map(|(command, time)| {
+fn executed(evidence: &Evidence<'_>, redis: &Watched<'_>) -> Vec<Part> {
+    let all = commands::rises(redis, "redis.command.time").into_iter();
+    let parts = all.filter_map(|(command, time)| {
         let calls = redis.rise("redis.command.calls", command).and_then(|calls| evidence.per_request(calls));
         Some(Part { times: calls, ..part(evidence, PartKind::Command, command, redis, time)? })
     });
@@ -156,7 +177,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::testing::{Costs, RATE, Scene};
+    use crate::testing::{Calling, Costs, RATE, Scene};
 
     fn of(scene: &Scene) -> Option<Breakdown> {
         breakdown(&Evidence::of(&scene.run, &scene.observations))
@@ -201,6 +222,36 @@ mod tests {
         scene.process("shop (pid 7)");
         let breakdown = of(&scene).unwrap();
         assert!(breakdown.share(breakdown.unobserved_s) > 0.99, "{breakdown:?}");
+    }
+
+    #[test]
+    fn time_that_waits_for_another_service_is_named_and_not_in_nothing_observed() {
+        let mut scene = Scene::with(|sample, _, _| sample.wait = 0.05);
+        let process = scene.process("shop (pid 7)");
+        let calling = Calling { per_response: 2.0, seconds: 0.02, ..Calling::default() };
+        scene.calling(process, "10.0.0.2:443", &calling);
+        let breakdown = of(&scene).unwrap();
+        let first = &breakdown.parts[0];
+        assert_eq!((first.kind, first.name.as_str()), (PartKind::OtherService, "10.0.0.2:443"));
+        assert!((first.seconds - 0.04).abs() < 1e-3 && (first.times.unwrap() - 2.0).abs() < 0.1, "{first:?}");
+        assert!(breakdown.unobserved_s < 0.011, "{breakdown:?}");
+    }
+
+    #[test]
+    fn the_time_of_services_that_are_not_listed_is_in_one_part_and_not_in_nothing_observed() {
+        let mut scene = Scene::with(|sample, _, _| sample.wait = 0.05);
+        let process = scene.process("shop (pid 7)");
+        for port in 1..=8 {
+            let calling = Calling { seconds: 0.005, ..Calling::default() };
+            scene.calling(process, &format!("10.0.0.2:{port}"), &calling);
+        }
+        let breakdown = of(&scene).unwrap();
+        let parts = breakdown.parts.iter().filter(|part| part.kind == PartKind::OtherService);
+        let parts: Vec<&Part> = parts.collect();
+        assert_eq!(parts.len(), EACH_MAX + 1, "{parts:?}");
+        let rest = parts.iter().find(|part| part.name == "other services").unwrap();
+        assert!((rest.seconds - 0.015).abs() < 1e-3 && (rest.times.unwrap() - 3.0).abs() < 0.1, "{rest:?}");
+        assert!(breakdown.unobserved_s < 0.011, "{breakdown:?}");
     }
 
     #[test]

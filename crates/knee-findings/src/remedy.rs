@@ -52,7 +52,31 @@ pub enum Remedy {
     },
 }
 
+/// The rules with a remedy that is a [`Change`], and what `knee find` does then in what it started. They have remedies
+/// for people, too, as where a condition is in the way of an index; those of all other rules are for people.
+pub const CHANGES: &[(&str, &str)] = &[
+    ("dead_rows", "sets `autovacuum` to `on` in the server, where it is off"),
+    ("jit_compile", "sets `jit` to `off` in the server"),
+    (
+        "missing_index",
+        "creates the index in the database: one of columns, or one of trigrams with the extension `pg_trgm`",
+    ),
+    ("one_thread", "sets `WEB_CONCURRENCY` for a service that reads it"),
+    ("sort_mismatch", "creates the index in the database"),
+    (
+        "stale_statistics",
+        "runs `ANALYZE` after each seed, with `reset = \"seed\"`; otherwise the seeded data has its statistics already",
+    ),
+];
+
 /// A change that a program can make without asking what is meant.
+///
+/// | remedy | change | where |
+/// |---|---|---|
+/// | index, index of trigrams, `ANALYZE` | a statement | the database of the finding |
+/// | setting of PostgreSQL with a value | a setting | the server of the finding |
+/// | environment variable | an environment variable | the service |
+/// | setting of anything else, or with a phrase as its value; advice | none | |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A statement of SQL in the database of the finding.
@@ -214,6 +238,14 @@ mod tests {
         assert_eq!(Remedy::advice("log less").change(), None);
         let workers = Remedy::Environment { name: "WEB_CONCURRENCY".into(), value: "4".into() };
         assert!(matches!(workers.change(), Some(Change::Environment { .. })));
+    }
+
+    #[test]
+    fn what_knee_applies_by_itself_is_listed_once_for_rules_that_exist() {
+        let codes: Vec<&str> = CHANGES.iter().map(|(code, _)| *code).collect();
+        assert!(codes.is_sorted_by(|one, next| one < next), "{codes:?}");
+        let is_rule = |code: &&str| crate::RULES.iter().any(|rule| rule.code == *code);
+        assert!(codes.iter().all(is_rule), "{codes:?}");
     }
 
     proptest! {

@@ -6,12 +6,14 @@
 mod accept_queue;
 mod blocked_loop;
 mod blocking_pop;
+mod cache_flushed;
 mod cache_miss;
 mod cache_unanswered;
 mod checkpoint;
 mod collapse;
 mod commit_flush;
 mod computed_order;
+mod condensed_rows;
 mod connections;
 mod count_per_request;
 mod cpu_full;
@@ -21,9 +23,12 @@ mod dead_rows;
 mod deadlocks;
 mod deep_offset;
 mod delayed_ack;
+mod duplicate_keys;
 mod fixed_places;
 mod growing_cpu;
+mod growing_requests;
 mod growing_responses;
+mod hits_unused;
 mod hot_row;
 mod idle_in_transaction;
 mod idle_replica;
@@ -31,6 +36,7 @@ mod insert_per_row;
 mod jit_compile;
 mod large_values;
 mod large_write_response;
+mod leaked_connections;
 mod lock_wait;
 mod log_output;
 mod long_list;
@@ -50,16 +56,21 @@ mod redis_conflicts;
 mod redis_connections;
 mod redis_evictions;
 mod redis_lock;
+mod redis_pause;
 mod redis_round_trips;
 mod redis_thread;
+mod repeated_content;
 mod replica_behind;
 mod row_product;
 mod row_trigger;
+mod same_answer;
+mod serial_calls;
 mod serialization_retries;
 mod slow_replica;
 mod sort_mismatch;
 mod sqlite_busy;
 mod sqlite_scan;
+mod sqlite_timeout;
 mod sqlite_upgrade;
 mod sqlite_wal;
 mod sqlite_writer;
@@ -84,6 +95,7 @@ pub const RULES: &[Rule] = &[
     connections::TLS,
     connections::KEEP_ALIVE,
     transfer::RULE,
+    growing_requests::RULE,
     growing_responses::RULE,
     fixed_places::RULE,
     collapse::RULE,
@@ -91,13 +103,17 @@ pub const RULES: &[Rule] = &[
     two_populations::RULE,
     no_compression::RULE,
     no_validators::RULE,
+    repeated_content::RULE,
     large_write_response::RULE,
     slow_replica::RULE,
     table_growth::RULE,
+    same_answer::RULE,
+    serial_calls::RULE,
     missing_index::RULE,
     count_per_request::RULE,
     sort_mismatch::RULE,
     computed_order::RULE,
+    condensed_rows::RULE,
     deep_offset::RULE,
     row_product::RULE,
     jit_compile::RULE,
@@ -111,6 +127,7 @@ pub const RULES: &[Rule] = &[
     unused_rows::RULE,
     wasted_reads::RULE,
     deadlocks::RULE,
+    duplicate_keys::RULE,
     serialization_retries::RULE,
     hot_row::RULE,
     idle_in_transaction::RULE,
@@ -127,16 +144,20 @@ pub const RULES: &[Rule] = &[
     stale_reads::RULE,
     replica_behind::RULE,
     redis_command::RULE,
+    redis_pause::RULE,
     blocking_pop::RULE,
     redis_conflicts::RULE,
     redis_lock::RULE,
     redis_round_trips::RULE,
     redis_connections::RULE,
     redis_evictions::RULE,
+    cache_flushed::RULE,
     cache_unanswered::RULE,
+    hits_unused::RULE,
     redis_thread::RULE,
     sqlite_scan::RULE,
     sqlite_upgrade::RULE,
+    sqlite_timeout::RULE,
     sqlite_busy::RULE,
     sqlite_writer::RULE,
     sqlite_wal::RULE,
@@ -144,6 +165,7 @@ pub const RULES: &[Rule] = &[
     accept_queue::RULE,
     pool_exhausted::RULE,
     pool_held::RULE,
+    leaked_connections::RULE,
     growing_cpu::RULE,
     blocked_loop::RULE,
     one_thread::RULE,

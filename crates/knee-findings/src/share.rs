@@ -1,4 +1,4 @@
-//! Shares of samples of a PostgreSQL server's activity.
+//! Shares of samples: of a PostgreSQL server's activity, and of looks at a Redis server.
 //!
 //! Does not judge them.
 
@@ -53,6 +53,21 @@ pub(crate) fn certain(
     let samples = server.rise("activity.samples", "").map_or(active, |looks| looks.amount.min(active));
     let is_often = share * samples >= WAITS_MIN && server.readings(counter, is_it) >= READINGS_MIN;
     (is_often && lower_end(share, samples) >= limit).then_some(share)
+}
+
+/// The share of the looks at a server at which something was seen, by the counter of looks and by the name and the label
+/// of the other one. `None` unless it is at least `limit` with a certainty of 99 %.
+pub(crate) fn of_looks(
+    server: &Watched<'_>,
+    looks: &str,
+    (counter, label): (&str, &str),
+    limit: f64,
+) -> Option<f64> {
+    let looks = server.rise(looks, "").map(|rise| rise.amount).filter(|looks| *looks >= 1.0)?;
+    let seen = server.rise(counter, label)?.amount;
+    let share = (seen / looks).min(1.0);
+    let is_often = seen >= WAITS_MIN && server.readings(counter, |of| of == label) >= READINGS_MIN;
+    (is_often && lower_end(share, looks) >= limit).then_some(share)
 }
 
 /// The lower end of a share of so many samples, by Wilson's score interval.

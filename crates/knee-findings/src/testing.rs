@@ -15,7 +15,7 @@ use knee_core::schedule::Curve;
 use knee_core::tally::{EndpointTally, Phase};
 use knee_core::unit::Nanos;
 
-use crate::{Evidence, Finding, Report, examine};
+use crate::{CHANGES, Evidence, Finding, Report, examine};
 
 /// Numbers that look random and are always the same (splitmix64).
 #[derive(Clone, Debug)]
@@ -113,9 +113,17 @@ impl Scene {
         (self.run, self.observations)
     }
 
-    /// What all rules say.
+    /// What all rules say. Every remedy that is a change is in the list of them.
     pub(crate) fn report(&self) -> Report {
-        examine(&Evidence::of(&self.run, &self.observations))
+        let report = examine(&Evidence::of(&self.run, &self.observations));
+        for finding in report.findings.iter().filter(|finding| finding.remedy.change().is_some()) {
+            assert!(
+                CHANGES.iter().any(|(code, _)| *code == finding.code),
+                "{} is not in CHANGES",
+                finding.code
+            );
+        }
+        report
     }
 
     /// What the rule `code` found, at most one thing.
@@ -193,6 +201,44 @@ impl Scene {
         process
     }
 
+    /// Adds what a process asks of an endpoint, at ten looks per second.
+    pub(crate) fn calling(&mut self, process: usize, endpoint: &str, calling: &Calling) {
+        const LOOKS: f64 = 10.0;
+        let calls = calling.per_response * RATE as f64;
+        let waiting = LOOKS * calls * calling.seconds;
+        let groups = LOOKS / 30.0;
+        // What the endpoints before this one add to the variance of all stays.
+        let before = self.observations.series(process, "process.calls.variance", "");
+        let before = before.map_or(0.0, |series| series.points[1].1 - series.points[0].1);
+        let variance = before + calling.spread * calls * calling.seconds * groups;
+        for (name, per_second) in [
+            ("looks", LOOKS),
+            ("requests", 5.0 * LOOKS),
+            ("ahead", LOOKS * calling.ahead),
+            ("groups", groups),
+            ("variance", variance),
+        ] {
+            self.counter(process, &format!("process.calls.{name}"), "", per_second);
+        }
+        for (name, per_second) in [
+            ("waiting", waiting),
+            ("unsettled", waiting * calling.unsettled),
+            ("opened", 0.0),
+            ("sent_bytes", calls * calling.sent),
+            ("received_bytes", calls * calling.received),
+            ("sent_segments", calls),
+            ("received_segments", calls * calling.segments),
+            ("spans", 3.0 * LOOKS),
+            ("spans_alike", 3.0 * LOOKS * calling.alike),
+            ("pending", waiting),
+            ("pending_sent", waiting * (calling.at_once + 3.0)),
+            ("pending_received", waiting * 3.0 * calling.segments),
+        ] {
+            self.counter(process, &format!("process.calls.{name}"), endpoint, per_second);
+        }
+        self.gauge(process, "process.calls.connections", endpoint, 8.0);
+    }
+
     /// Adds a Redis at ease.
     pub(crate) fn redis(&mut self) -> usize {
         let redis = self.source(SourceKind::Redis, "redis://127.0.0.1:6379");
@@ -217,6 +263,7 @@ impl Scene {
             ("busy_total", 2.0),
             ("busy_wait_seconds_total", 0.004),
             ("busy_timeouts_total", 0.0),
+            ("busy_timeout_wait_seconds_total", 0.0),
             ("write_transactions_total", 50.0),
             ("write_seconds_total", 0.05),
             ("upgrades_total", 50.0),
@@ -366,6 +413,46 @@ impl Scene {
 
     fn run_gauge(&self, source: usize, name: &str) -> f64 {
         self.observations.series(source, name, "").map_or(1.0, |series| series.points[0].1)
+    }
+}
+
+/// How a process asks another service.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Calling {
+    pub per_response: f64,
+    /// Of one call.
+    pub seconds: f64,
+    /// Segments of an answer.
+    pub segments: f64,
+    /// Bytes of a question and of an answer.
+    pub sent: f64,
+    pub received: f64,
+    /// Share of the spans between looks that are like the span before.
+    pub alike: f64,
+    /// Questions under way on a connection that waits.
+    pub at_once: f64,
+    /// Share of the looks that see more waiting connections than requests.
+    pub ahead: f64,
+    /// Variance of the number of calls that wait, per mean number.
+    pub spread: f64,
+    /// Connections that cannot be judged, per waiting one.
+    pub unsettled: f64,
+}
+
+impl Default for Calling {
+    fn default() -> Self {
+        Self {
+            per_response: 1.0,
+            seconds: 0.001,
+            segments: 1.0,
+            sent: 300.0,
+            received: 2_000.0,
+            alike: 0.1,
+            at_once: 1.0,
+            ahead: 0.0,
+            spread: 0.9,
+            unsettled: 0.0,
+        }
     }
 }
 

@@ -167,6 +167,13 @@ impl<'a> Watched<'a> {
         }
     }
 
+    /// By how much the gauges of this name grew between two moments, all labels together: from the last level at or
+    /// before the first moment to the greatest one until the second. A label without a level before it began at zero.
+    pub(crate) fn growth(&self, name: &str, from: Nanos, to: Nanos) -> f64 {
+        let gauges = self.labelled(name).filter(|series| series.kind == SeriesKind::Gauge);
+        gauges.map(|series| growth(series, from, to)).sum()
+    }
+
     /// The text of this name and label.
     pub(crate) fn text(&self, name: &str, label: &str) -> Option<&'a str> {
         self.index.texts.get(&self.place)?.get(name)?.get(label).copied()
@@ -194,6 +201,14 @@ fn between(series: &Series, from: Nanos, to: Nanos) -> Option<f64> {
         around.min_by_key(distance).map(|(_, level)| *level)
     };
     Some((level(to)? - level(from)?).max(0.0)).filter(|rise| rise.is_finite())
+}
+
+/// How far a gauge rose above its last level at or before `from`, until `to`.
+fn growth(series: &Series, from: Nanos, to: Nanos) -> f64 {
+    let finite = || series.points.iter().filter(|(_, level)| level.is_finite());
+    let before = finite().take_while(|(at, _)| *at <= from).last().map_or(0.0, |(_, level)| *level);
+    let within = finite().filter(|(at, _)| *at > from && *at <= to);
+    within.map(|(_, level)| *level).fold(before, f64::max) - before
 }
 
 /// The rise of a counter from the last reading at or before `from` to the first at or after `to`, as far as there are
@@ -248,6 +263,14 @@ mod tests {
         assert_eq!(of(4, 12), Some(60.0));
         assert_eq!(of(20, 30), Some(0.0));
         assert_eq!(between(&counter(&[]), Nanos::ZERO, Nanos::from_secs(9)), None);
+    }
+
+    #[test]
+    fn a_gauge_grows_from_its_level_before_to_its_greatest_one_and_from_zero_if_it_had_none() {
+        let levels = [(2, 10.0), (5, 30.0), (9, 20.0), (12, 90.0)];
+        let gauge = Series { kind: SeriesKind::Gauge, ..counter(&levels) };
+        let of = |from, to| growth(&gauge, Nanos::from_secs(from), Nanos::from_secs(to)).round() as i64;
+        assert_eq!([of(3, 10), of(5, 10), of(0, 4), of(20, 30)], [20, 0, 10, 0]);
     }
 
     #[test]

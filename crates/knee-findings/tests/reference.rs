@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use knee_findings::RULES;
+use knee_findings::{CHANGES, RULES};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/findings.md");
 
@@ -35,6 +35,17 @@ From these limits on, a figure counts as a signal. Shares and means are those of
 |---|---|---|---|---|
 ";
 
+const APPLIED: &str = "
+## Remedies that `knee find` applies
+
+`knee find` applies these remedies by itself to what it started, and proves them ([what stops
+it](../guide/what-stops-it.md)). All others are for people: changes of code, phrases in place of values, and settings of
+other programs.
+
+| code | what `knee find` does |
+|---|---|
+";
+
 const BOUNDS: &str = "
 ## Bounds
 
@@ -50,6 +61,10 @@ fn the_page_of_findings_has_a_row_for_every_rule() {
     for rule in RULES {
         let cells = [rule.finds, rule.needs, rule.limits, rule.source].map(|text| text.replace('|', "\\|"));
         writeln!(page, "| `{}` | {} |", rule.code, cells.join(" | ")).unwrap();
+    }
+    page.push_str(APPLIED);
+    for (code, change) in CHANGES {
+        writeln!(page, "| `{code}` | {change} |").unwrap();
     }
     page.push_str(BOUNDS);
     if std::env::var_os("KNEE_UPDATE").is_some() {

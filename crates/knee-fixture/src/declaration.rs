@@ -145,13 +145,14 @@ fn check_service(name: &str, service: &Service) -> Result<(), Error> {
     } else if service.command.first().is_none_or(String::is_empty) {
         return Err(Error::declared(at("command"), "is empty, and there is no `address`"));
     }
-    if service
-        .ready
-        .path
-        .as_ref()
-        .is_some_and(|path| !path.starts_with('/') || path.contains(char::is_whitespace))
-    {
-        return Err(Error::declared(at("ready.path"), "must begin with `/` and contain no blanks"));
+    for (what, path) in [("ready.path", &service.ready.path), ("metrics", &service.metrics)] {
+        if path.as_ref().is_some_and(|path| !path.starts_with('/') || path.contains(char::is_whitespace)) {
+            return Err(Error::declared(at(what), "must begin with `/` and contain no blanks"));
+        }
+    }
+    // Behind it, observers expect options of theirs.
+    if service.metrics.as_ref().is_some_and(|path| path.contains('#')) {
+        return Err(Error::declared(at("metrics"), "must contain no `#`"));
     }
     let times = [("ready.within_s", Some(service.ready.within_s)), ("stop_within_s", service.stop_within_s)];
     let numbers = times.into_iter().chain([("cpu_limit", service.cpu_limit)]);
@@ -278,6 +279,13 @@ mod tests {
         assert!(refused(&[("a/b", service(&["x"]))]).contains("is not a name"));
         assert!(with(|s| s.address = Some("http://x".into())).contains("leave out command"));
         assert!(with(|s| s.ready.path = Some("health".into())).contains("begin with `/`"));
+        assert!(
+            with(|s| s.metrics = Some("/my metrics".into())).starts_with("`service.a.metrics` must begin")
+        );
+        assert_eq!(
+            with(|s| s.metrics = Some("/metrics#all".into())),
+            "`service.a.metrics` must contain no `#`"
+        );
         assert!(with(|s| s.ready.within_s = f64::NAN).contains("more than zero"));
         assert!(with(|s| s.cpu_limit = Some(-1.0)).contains("more than zero"));
         assert!(with(|s| s.cpus = Some("x".into())).contains("must be CPUs"));

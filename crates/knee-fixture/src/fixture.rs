@@ -82,6 +82,8 @@ pub struct Running {
     pub url: String,
     /// Its process, if the fixture started it.
     pub pid: Option<u32>,
+    /// The address of its page of metrics, if it is declared.
+    pub metrics: Option<String>,
     /// Its output.
     pub log: Option<PathBuf>,
     /// Declared settings that are unavailable here.
@@ -208,8 +210,10 @@ impl Fixture {
             process.handle.pid,
             &asks_for_group(name, &declared),
         ));
+        let url = format!("http://127.0.0.1:{}", process.port);
         Ok(Running {
-            url: format!("http://127.0.0.1:{}", process.port),
+            metrics: metrics(&url, &declared),
+            url,
             pid: Some(process.handle.pid),
             log: Some(process.log),
             unavailable,
@@ -576,5 +580,11 @@ fn reachable(name: &str, address: &str, declared: &Service) -> Result<Running, E
         address: address.to_owned(),
         reason,
     })?;
-    Ok(Running { url: address.to_owned(), pid: None, log: None, unavailable: Vec::new() })
+    let metrics = metrics(address, declared);
+    Ok(Running { url: address.to_owned(), pid: None, metrics, log: None, unavailable: Vec::new() })
+}
+
+/// The page of metrics of the service at this address.
+fn metrics(url: &str, declared: &Service) -> Option<String> {
+    declared.metrics.as_ref().map(|path| format!("{}{path}", url.trim_end_matches('/')))
 }

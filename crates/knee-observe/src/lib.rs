@@ -7,6 +7,8 @@
 
 mod address;
 
+mod calls;
+
 mod figures;
 
 mod host;

@@ -1,16 +1,19 @@
 //! A process with its threads and descendants, from `/proc/PID` and its cgroup.
 //!
 //! Adds the figures of all processes together, so that counters do not fall when a descendant ends. [`parse`]
-//! understands the texts, [`cgroup`] finds the limits. Never reads arguments or variables of a process: they contain secrets.
+//! understands the texts, [`cgroup`] finds the limits, [`crate::calls`] looks at the connections that they opened. Never
+//! reads arguments or variables of a process: they contain secrets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::time::Duration;
 
 use knee_core::observation::FigureUnit;
 use knee_core::unit::Nanos;
 
+use crate::calls::Calls;
 use crate::figures::{Bytes, Count, Counter, Figures, Gauge, Seconds, Share};
 use crate::host::parse::{kibibytes, word};
 use crate::sampler::{About, Depth, Sampler, Unreadable};
@@ -18,12 +21,13 @@ use crate::text::label;
 
 mod cgroup;
 mod parse;
+pub(crate) mod tree;
 
-use parse::{Stat, stat};
+use parse::stat;
+use tree::{PROCESSES_MAX, THREADS_MAX, family, identity, running};
 
-/// Most processes of a tree, and most threads of all of them, that are read.
-const PROCESSES_MAX: usize = 512;
-const THREADS_MAX: usize = 1_024;
+/// How often its connections are looked at.
+const LOOK_PACE: Duration = Duration::from_millis(100);
 
 /// Most threads that are reported.
 const BUSY_THREADS_MAX: usize = 64;
@@ -74,6 +78,8 @@ pub(crate) struct Process {
     shown: BTreeSet<(u32, u32)>,
     left_out: u64,
     hidden_io: bool,
+    /// What it asks of other services.
+    calls: Calls,
 }
 
 impl Process {
@@ -91,32 +97,25 @@ impl Process {
             shown: BTreeSet::new(),
             left_out: 0,
             hidden_io: false,
+            calls: Calls::default(),
         }
     }
-}
-
-/// The `stat` of a process, if it has not ended, and if it is the one that was started then.
-fn running(pid: u32, started: Option<u64>) -> Result<Stat, Unreadable> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat"));
-    let stat = text.ok().and_then(|text| stat(&text)).filter(|stat| !matches!(stat.state, 'Z' | 'X'));
-    let stat = stat.ok_or_else(|| Unreadable("there is no such process".to_owned()))?;
-    match started {
-        Some(started) if started != stat.started => Err(Unreadable("the process has ended".to_owned())),
-        _ => Ok(stat),
-    }
-}
-
-/// How a process is called in reports, and when it was started. `started` as it was read before: then it must be the same
-/// process.
-pub(crate) fn identity(pid: u32, started: Option<u64>) -> Result<(String, u64), Unreadable> {
-    let stat = running(pid, started)?;
-    Ok((format!("{} (pid {pid})", label(&stat.name)), stat.started))
 }
 
 impl Sampler for Process {
     fn connect(&mut self) -> Result<(), Unreadable> {
         let (name, started) = identity(self.pid, None)?;
         (self.name, self.started) = (name, Some(started));
+        self.calls.begin(self.pid);
+        Ok(())
+    }
+
+    fn look_pace(&self) -> Option<Duration> {
+        Some(LOOK_PACE)
+    }
+
+    fn look(&mut self) -> Result<(), Unreadable> {
+        self.calls.look(self.pid);
         Ok(())
     }
 
@@ -144,6 +143,7 @@ impl Sampler for Process {
         self.add_threads(threads, figures);
         levels.put(figures);
         cgroup::put(self.pid, figures);
+        self.calls.take(figures);
         Ok(())
     }
 
@@ -152,7 +152,7 @@ impl Sampler for Process {
             self.hidden_io.then(|| "bytes and calls: only its user and root can read them".to_owned());
         About {
             name: Some(self.name.clone()),
-            without: hidden.into_iter().collect(),
+            without: hidden.into_iter().chain(self.calls.without()).collect(),
             left_out: self.left_out,
             ..About::default()
         }
@@ -332,44 +332,6 @@ fn run_delay(folder: &Path) -> Option<f64> {
         .take(THREADS_MAX)
         .filter_map(|entry| parse::run_delay(&fs::read_to_string(entry.path().join("schedstat")).ok()?));
     delays.reduce(|sum, delay| sum + delay)
-}
-
-/// The process and its descendants.
-pub(crate) fn family(pid: u32) -> Vec<u32> {
-    let has_lists = fs::metadata(format!("/proc/{pid}/task/{pid}/children")).is_ok();
-    let mut family = vec![pid];
-    if has_lists {
-        let mut place = 0;
-        while let Some(parent) = family.get(place).copied().filter(|_| family.len() <= PROCESSES_MAX) {
-            let children = children(parent);
-            family.extend(children.into_iter().filter(|child| *child != parent));
-            place += 1;
-        }
-        return family;
-    }
-    parse::descendants(pid, &parents())
-}
-
-/// The children of all threads of a process.
-fn children(pid: u32) -> Vec<u32> {
-    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
-    let lists = entries
-        .flatten()
-        .take(THREADS_MAX)
-        .filter_map(|entry| fs::read_to_string(entry.path().join("children")).ok());
-    let lists: Vec<String> = lists.collect();
-    lists.iter().flat_map(|list| list.split_ascii_whitespace()).filter_map(|word| word.parse().ok()).collect()
-}
-
-/// Every process of this machine with its parent.
-fn parents() -> Vec<(u32, u32)> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let pair = |entry: fs::DirEntry| {
-        let pid = entry.file_name().to_str()?.parse().ok()?;
-        let stat = stat(&fs::read_to_string(entry.path().join("stat")).ok()?)?;
-        Some((pid, stat.parent))
-    };
-    entries.flatten().filter_map(pair).collect()
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -9,6 +9,7 @@ mod sentence;
 mod text;
 
 use knee_study::study::Conclusion;
+use serde::Serialize;
 
 use crate::View;
 
@@ -28,8 +29,33 @@ pub struct Search {
     pub look: View,
     /// What a reader should know about how it was done.
     pub notes: Vec<String>,
+    /// What became of the remedy of each finding, in their order.
+    pub remedies: Vec<Considered>,
     /// What was tried.
     pub proof: Proof,
+}
+
+impl Search {
+    /// The changes that knee could make and did not, each with the reason, without a full stop.
+    pub(crate) fn left_out(&self) -> Vec<String> {
+        let reason = |one: &Considered| {
+            let finding = self.look.findings.findings.get(one.finding)?;
+            let (change, why) = (one.change.as_ref()?, one.why_not.as_ref()?);
+            Some(format!("not tried: {change} [{}], because {why}", finding.code))
+        };
+        self.remedies.iter().filter_map(reason).collect()
+    }
+}
+
+/// What became of the remedy of a finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Considered {
+    /// The finding, as an index of those of the look.
+    pub finding: usize,
+    /// The change that knee can make by itself to what it started, as in [`Tried::change`]; `None` if it can make none.
+    pub change: Option<String>,
+    /// Why it was not made, as a clause without a full stop; `None` if it was.
+    pub why_not: Option<String>,
 }
 
 /// What was tried against a finding.

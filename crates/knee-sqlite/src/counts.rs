@@ -44,6 +44,8 @@ pub(crate) struct Locks {
     pub wait: Duration,
     /// Waits that reached their limit: SQLite then returned `SQLITE_BUSY`.
     pub timeouts: u64,
+    /// How long these had waited.
+    pub timeout_wait: Duration,
     /// Transactions that held the write lock, and how long they did together.
     pub writes: u64,
     pub write_time: Duration,
@@ -60,6 +62,7 @@ impl Locks {
         self.busy += other.busy;
         self.wait += other.wait;
         self.timeouts += other.timeouts;
+        self.timeout_wait += other.timeout_wait;
         self.writes += other.writes;
         self.write_time += other.write_time;
         self.upgrades += other.upgrades;
@@ -99,6 +102,7 @@ impl Counts {
     pub(crate) fn add_timeout(&mut self, is_first: bool) {
         self.locks.busy += u64::from(is_first);
         self.locks.timeouts += 1;
+        self.locks.timeout_wait += self.waited;
         self.has_timed_out = true;
     }
 
@@ -164,6 +168,20 @@ mod tests {
     }
 
     #[test]
+    fn only_what_is_waited_before_a_limit_is_reached_counts_as_waited_in_vain() {
+        let mut counts = Counts::default();
+        counts.add_pause(true, Duration::from_millis(5));
+        counts.take_wait();
+        counts.add_pause(true, Duration::from_millis(20));
+        counts.add_timeout(false);
+        assert_eq!(counts.take_wait(), (Duration::from_millis(20), true));
+        counts.add_timeout(true);
+        let locks = counts.locks;
+        assert_eq!((locks.busy, locks.wait, locks.timeouts), (3, Duration::from_millis(25), 2));
+        assert_eq!(locks.timeout_wait, Duration::from_millis(20), "the last one did not wait");
+    }
+
+    #[test]
     fn merged_counts_are_the_sums_and_texts_that_were_not_called_are_left_out() {
         let work = Work { calls: 2, scan_steps: 9, ..Work::default() };
         let (mut one, mut other) = (Counts::default(), Counts::default());
@@ -175,6 +193,7 @@ mod tests {
         assert_eq!(other.take_wait(), (Duration::from_millis(3), false));
         one.merge(&other);
         assert_eq!((one.locks.busy, one.locks.wait), (1, Duration::from_millis(3)));
+        assert_eq!((one.locks.timeouts, one.locks.timeout_wait), (0, Duration::ZERO));
         let texts: Vec<Arc<str>> = ["a", "b", "c", "d"].map(Arc::<str>::from).to_vec();
         let found: Vec<_> = one.by_text(&texts).map(|(text, work)| (text, work.scan_steps)).collect();
         assert_eq!(found, [("c", 18), ("(other)", 9)]);

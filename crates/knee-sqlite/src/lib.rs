@@ -25,6 +25,8 @@ mod counts;
 
 mod mask;
 
+mod number_map;
+
 mod page;
 
 mod statement;

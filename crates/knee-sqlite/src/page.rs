@@ -33,6 +33,11 @@ impl Page {
             ("busy_total", "Statements that found a lock held by another connection.", locks.busy as f64),
             ("busy_wait_seconds_total", "Time that they waited for it.", locks.wait.as_secs_f64()),
             ("busy_timeouts_total", "Waits that reached their limit: SQLITE_BUSY.", locks.timeouts as f64),
+            (
+                "busy_timeout_wait_seconds_total",
+                "Time that these had waited.",
+                locks.timeout_wait.as_secs_f64(),
+            ),
             ("write_transactions_total", "Transactions that held the write lock.", locks.writes as f64),
             ("write_seconds_total", "Time that they held it.", locks.write_time.as_secs_f64()),
             ("upgrades_total", "Transactions that read first and then wrote.", locks.upgrades as f64),

@@ -4,7 +4,6 @@
 //! not counted, because SQLite would call back for each.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +15,7 @@ use crate::clock;
 use crate::connections::Recorder;
 use crate::counts::Work;
 use crate::mask::mask;
+use crate::number_map::NumberMap;
 use crate::statement::{Kind, kind, shortened};
 use crate::transaction::{Ended, Transaction};
 
@@ -32,9 +32,9 @@ const REFUSED_STEPS: u32 = 3;
 pub(crate) struct Trace {
     recorder: Arc<Recorder>,
     /// By address of the text.
-    seen: HashMap<usize, Seen>,
+    seen: NumberMap<usize, Seen>,
     /// By hash of the text.
-    known: HashMap<u64, Known>,
+    known: NumberMap<u64, Known>,
     hasher: RandomState,
     transaction: Transaction,
 }
@@ -90,7 +90,7 @@ impl Status {
 impl Trace {
     /// A connection that adds to these counts.
     pub(crate) fn new(recorder: Arc<Recorder>) -> Self {
-        let (seen, known) = (HashMap::new(), HashMap::new());
+        let (seen, known) = (NumberMap::default(), NumberMap::default());
         Self { recorder, seen, known, hasher: RandomState::new(), transaction: Transaction::default() }
     }
 
@@ -102,16 +102,20 @@ impl Trace {
         // SQLite holds the text of a statement at one address as long as it is prepared. Another statement at this
         // address begins with its first run.
         let address = text.as_ptr().addr();
-        let before = self.seen.get(&address).copied().filter(|seen| seen.status.runs < status.runs);
-        let known = before.map_or_else(|| self.known(text), |seen| seen.known);
-        // What a statement did before it was watched is not known.
-        let base = before.map(|seen| seen.status).or_else(|| (status.runs == 1).then(Status::default));
-        let rise = base.map(|base| status.since(base));
+        // Most calls are of a statement that stays prepared: one look-up, and nothing that depends on the text.
+        if let Some(seen) = self.seen.get_mut(&address).filter(|seen| seen.status.runs < status.runs) {
+            let (known, rise) = (seen.known, status.since(seen.status));
+            seen.status = status;
+            self.add(known, Some(rise), took);
+            return;
+        }
+        let known = self.known(text);
         if self.seen.len() >= SEEN_MAX {
             self.seen.clear();
         }
         self.seen.insert(address, Seen { known, status });
-        self.add(known, rise, took);
+        // What a statement did before it was watched is not known.
+        self.add(known, (status.runs == 1).then_some(status), took);
     }
 
     fn add(&mut self, known: Known, rise: Option<Status>, took: Duration) {

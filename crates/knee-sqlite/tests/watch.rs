@@ -80,6 +80,26 @@ fn a_wait_ends_at_its_limit_with_an_error_that_is_counted() {
     assert_eq!(counted, [1, 1, 0], "{page}");
     let waited = figure(&page, "knee_sqlite_busy_wait_seconds_total");
     assert!((0.015..10.0).contains(&waited), "{waited}");
+    let in_vain = figure(&page, "knee_sqlite_busy_timeout_wait_seconds_total");
+    assert!((waited - in_vain).abs() < 1e-6, "all of it was in vain: {page}");
+}
+
+#[test]
+fn a_connection_that_does_not_wait_is_refused_at_once_and_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (watch, mut one, mut other) = two(&folder, Duration::ZERO);
+    let _held = one.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
+    for _ in 0..3 {
+        let refused = other.transaction_with_behavior(TransactionBehavior::Immediate).map(drop).unwrap_err();
+        assert_eq!(refused.sqlite_error_code(), Some(ErrorCode::DatabaseBusy));
+    }
+    let page = watch.page();
+    let counted = ["busy_total", "busy_timeouts_total", "upgrades_refused_total"]
+        .map(|name| figure(&page, &format!("knee_sqlite_{name}")) as u64);
+    assert_eq!(counted, [3, 3, 0], "{page}");
+    for name in ["busy_wait_seconds_total", "busy_timeout_wait_seconds_total"] {
+        assert!(figure(&page, &format!("knee_sqlite_{name}")) < 1e-9, "{page}");
+    }
 }
 
 #[test]
@@ -98,6 +118,29 @@ fn statements_that_differ_in_their_literals_are_counted_as_one_without_the_liter
         assert_eq!(of_statement(&page, "calls_total", statement) as u64, 5, "{page}");
     }
     assert!(!page.contains("secret"), "{page}");
+}
+
+#[test]
+fn a_prepared_statement_is_counted_per_call_whatever_others_ran_in_between() {
+    let watch = Watch::new();
+    let mut connection = Connection::open_in_memory().unwrap();
+    connection.execute_batch(TABLE).unwrap();
+    connection.execute_batch("INSERT INTO posts (id) VALUES (1), (2), (3), (4), (5)").unwrap();
+    watch.connection(&mut connection, WAIT_MAX).unwrap();
+    let mut scan = connection.prepare("SELECT count(*) FROM posts WHERE title IS NULL").unwrap();
+    for round in 0..40 {
+        scan.query_row([], |_| Ok(())).unwrap();
+        // Each is prepared and forgotten: its text can lie where that of another one did.
+        connection.execute(&format!("UPDATE posts SET author = {round} WHERE id = 3"), []).unwrap();
+    }
+    let page = watch.page();
+    for statement in
+        ["SELECT count(*) FROM posts WHERE title IS NULL", "UPDATE posts SET author = ? WHERE id = ?"]
+    {
+        assert_eq!(of_statement(&page, "calls_total", statement) as u64, 40, "{page}");
+        let scanned = of_statement(&page, "fullscan_steps_total", statement);
+        assert!((40.0 * 4.0..=40.0 * 5.0).contains(&scanned), "{page}");
+    }
 }
 
 #[test]

@@ -233,8 +233,14 @@ impl Estimand {
     /// A difference needs both below the level, and an interval without 0. `same` is Schuirmann's two one-sided tests
     /// (Journal of Pharmacokinetics and Biopharmaceutics 15, 1987): the interval at twice alpha lies within the margin. A
     /// small but certain difference gets the verdict of its direction; reports show the margin beside it.
+    ///
+    /// With fewer blocks than [`Level::least_blocks`] there is no verdict, not even `same`: a few blocks that agree by
+    /// chance have an interval that is much too narrow.
     pub fn verdict(&self, p_adjusted: f64, exact_p: f64, rule: &Rule) -> Verdict {
         let alpha = rule.level.alpha;
+        if self.blocks.len() < rule.level.least_blocks() {
+            return Verdict::Undecided;
+        }
         let certain = p_adjusted < alpha && exact_p < alpha;
         if certain { self.by_interval(rule) } else { self.equivalent(rule) }
     }

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use deadpool_postgres::Client;
 use serde_json::{Value, json};
-use tokio::time::sleep;
 use tokio_postgres::error::SqlState;
 
 use crate::defect::Defect;
@@ -87,13 +86,14 @@ pub async fn purchase(shop: &Shop) -> Result<(), Refusal> {
 /// parcel stays with the request until the carrier has named it.
 ///
 /// # Errors
-/// PostgreSQL fails; there is no such parcel; no connection became free in time.
+/// PostgreSQL or the carrier fails; there is no such parcel; no connection became free in time.
 pub async fn shipping(shop: &Shop, parcel: i64) -> Result<Value, Refusal> {
     let client = shop.database.client().await?;
     let find = client.prepare_cached(WEIGHT).await?;
     let row = client.query_opt(&find, &[&parcel]).await?.ok_or(Refusal::Missing)?;
     let held = shop.has(Defect::HeldConnection).then_some(client);
-    sleep(CARRIER).await;
+    let asked = shop.calls.ask("carriers", parcel.unsigned_abs(), CARRIER).await;
     drop(held);
+    asked?;
     Ok(json!({"parcel": parcel, "cents": 390 + row.get::<_, i32>(0)}))
 }

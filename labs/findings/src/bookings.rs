@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use knee_sqlite::Watch;
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Transaction, TransactionBehavior};
 
 use crate::defect::Defect;
@@ -31,6 +32,7 @@ const BOOK: &str = "INSERT INTO bookings (day, seats) VALUES (?1, 1) \
 pub struct Bookings {
     path: PathBuf,
     defect: Defect,
+    watch: Watch,
     /// Connections that no request uses now.
     free: Mutex<Vec<Connection>>,
     /// Attempts that ended because the file was locked.
@@ -39,9 +41,9 @@ pub struct Bookings {
 
 impl Bookings {
     /// Bookings in this file, which need not be there yet.
-    pub fn new(path: &Path, defect: Defect) -> Arc<Self> {
-        let free = Mutex::default();
-        Arc::new(Self { path: path.to_owned(), defect, free, refused: AtomicUsize::new(0) })
+    pub fn new(path: &Path, defect: Defect, watch: &Watch) -> Arc<Self> {
+        let (free, watch) = (Mutex::default(), watch.clone());
+        Arc::new(Self { path: path.to_owned(), defect, watch, free, refused: AtomicUsize::new(0) })
     }
 
     /// Books a seat of a day. Returns the number of seats before.
@@ -88,7 +90,7 @@ impl Bookings {
 
     fn take(&self) -> Result<Connection, Refusal> {
         let taken = self.free().pop();
-        taken.map_or_else(|| connect(&self.path), Ok)
+        taken.map_or_else(|| connect(&self.path, &self.watch), Ok)
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<Connection>> {
@@ -97,9 +99,9 @@ impl Bookings {
 }
 
 /// A connection. The journal is that which the file has.
-fn connect(path: &Path) -> Result<Connection, Refusal> {
-    let connection = Connection::open(path)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
+fn connect(path: &Path, watch: &Watch) -> Result<Connection, Refusal> {
+    let mut connection = Connection::open(path)?;
+    watch.connection(&mut connection, BUSY_TIMEOUT)?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.execute_batch(TABLE)?;
     Ok(connection)
@@ -126,8 +128,9 @@ mod tests {
         for (defect, is_refused) in [(Defect::None, false), (Defect::DeferredBegin, true)] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("views.sqlite3");
-            let _views = crate::views::Views::open(&path, defect).unwrap();
-            let bookings = Bookings::new(&path, defect);
+            let watch = Watch::new();
+            let _views = crate::views::Views::open(&path, defect, &watch).unwrap();
+            let bookings = Bookings::new(&path, defect, &watch);
             let books = (0..40).map(|day| Arc::clone(&bookings).book(day % 7));
             let booked = futures_util::future::join_all(books).await;
             assert!(booked.iter().all(Result::is_ok), "{booked:?}");
@@ -135,6 +138,8 @@ mod tests {
             let file = Connection::open(&path).unwrap();
             let all = file.query_row("SELECT sum(seats) FROM bookings", [], |row| row.get::<_, i64>(0));
             assert_eq!(all.unwrap(), 40, "{defect:?}");
+            let refused = crate::views::figure(&watch.page(), "upgrades_refused_total");
+            assert_eq!(refused > 0.0, is_refused, "{defect:?}: {}", watch.page());
         }
     }
 }

@@ -25,6 +25,16 @@ pub enum Command {
     Seed(StoreArgs),
     /// Serve until SIGTERM or Ctrl-C
     Serve(ServeArgs),
+    /// Serve what the shop asks of other servers, until standard input ends; the shop starts this
+    Servers(ServersArgs),
+}
+
+/// Arguments of `servers`.
+#[derive(Debug, Clone, Args)]
+pub struct ServersArgs {
+    /// Start the servers with this input and output, and end
+    #[arg(long)]
+    pub apart: bool,
 }
 
 /// Address of the store.

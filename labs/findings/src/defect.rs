@@ -212,6 +212,34 @@ pub enum Defect {
     PiledTimers,
     /// Couriers: the name of a server is looked up for each call
     LookupPerCall,
+    /// Refunds: the page behind a scan is compared with OR
+    KeysetOr,
+    /// Refunds: the state of refunds is a parameter
+    ValueAsParameter,
+    /// Refunds: the newest reading of each meter out of all readings
+    DistinctOn,
+    /// Receipts: a migration makes an index while nothing can be written
+    BlockingIndex,
+    /// Receipts: a list writes all its supplies, changed or not
+    UnchangedUpsert,
+    /// Receipts: an exchange takes a second connection within its transaction
+    SecondConnection,
+    /// Favourites: the main thread of Redis frees a large set
+    BlockingDelete,
+    /// Atlas: one connection to SQLite for all requests
+    OneConnection,
+    /// Clients: what a server does not know is asked again
+    RetriedMissing,
+    /// Clients: a client with all root certificates is made for each call
+    ClientPerCall,
+    /// Clients: a cache stays locked while a server is asked
+    LockAcrossCall,
+    /// Signups: the request waits until its mail is sent
+    InlineMail,
+    /// Spans: a request exports each span by itself
+    InlineSpans,
+    /// Ledgers: each row is written at once
+    FlushPerRow,
 }
 
 impl Defect {
@@ -240,8 +268,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_100_defects_and_the_service_is_healthy_without_one() {
-        assert_eq!(Defect::value_variants().len() - 1, 100);
+    fn there_are_114_defects_and_the_service_is_healthy_without_one() {
+        assert_eq!(Defect::value_variants().len() - 1, 114);
         assert_eq!(Defect::None.name(), "none");
         assert_eq!(Defect::UnrolledMget.name(), "unrolled-mget");
     }

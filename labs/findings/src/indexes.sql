@@ -25,3 +25,8 @@ CREATE INDEX categories_parent ON categories (parent);
 CREATE INDEX goods_category ON goods (category);
 CREATE INDEX goods_data ON goods USING gin (data jsonb_path_ops);
 CREATE INDEX letters_member ON letters (member);
+CREATE INDEX refunds_open ON refunds (id) WHERE state = 'open';
+CREATE INDEX scans_minute ON scans (minute, id);
+CREATE INDEX readings_meter ON readings (meter, id);
+CREATE INDEX receipts_drawn ON receipts (id) WHERE md5(code) LIKE '00%';
+CREATE INDEX supplies_supplier ON supplies (supplier);

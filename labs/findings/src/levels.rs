@@ -145,10 +145,10 @@ impl Quotes {
 /// that begins before the question, and is tried again at once if another one was in its way.
 ///
 /// # Errors
-/// Redis fails, or too many transactions were in the way.
+/// Redis or the partner fails, or too many transactions were in the way.
 pub async fn add_point(shop: &Shop) -> Result<u64, Refusal> {
     if !shop.has(Defect::WatchRetries) {
-        sleep(WORTH).await;
+        shop.calls.ask("points", 1, WORTH).await?;
         return shop.cache.send(redis::cmd("INCR").arg(POINTS)).await;
     }
     // A watched key is watched by its connection, so requests cannot share one.
@@ -156,7 +156,7 @@ pub async fn add_point(shop: &Shop) -> Result<u64, Refusal> {
     for _ in 0..TRIES {
         let () = redis::cmd("WATCH").arg(POINTS).query_async(&mut connection).await?;
         let points: Option<u64> = redis::cmd("GET").arg(POINTS).query_async(&mut connection).await?;
-        sleep(WORTH).await;
+        shop.calls.ask("points", 1, WORTH).await?;
         let points = points.unwrap_or_default() + 1;
         let set: Option<()> =
             redis::pipe().atomic().set(POINTS, points).ignore().query_async(&mut connection).await?;

@@ -2,21 +2,26 @@
 //!
 //! Does not depend on the load generator, and does not know its rules.
 
+pub mod atlas;
 pub mod bank;
 pub mod baskets;
 pub mod bills;
 pub mod bookings;
 pub mod brochures;
 pub mod cache;
+pub mod calls;
+pub mod clients;
 pub mod config;
 pub mod couriers;
 pub mod database;
 pub mod defect;
+pub mod favourites;
 pub mod gate;
 pub mod goods;
 pub mod imports;
 pub mod jobs;
 pub mod leaflets;
+pub mod ledgers;
 pub mod letters;
 pub mod levels;
 pub mod log;
@@ -31,12 +36,17 @@ pub mod partner;
 pub mod preferences;
 pub mod prepare;
 pub mod ranks;
+pub mod receipts;
+pub mod refunds;
 pub mod refusal;
 pub mod sales;
 pub mod seed;
 pub mod serve;
+pub mod servers;
 pub mod sheets;
 pub mod shop;
+pub mod signups;
+pub mod spans;
 pub mod tills;
 pub mod todos;
 pub mod views;

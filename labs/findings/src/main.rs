@@ -6,10 +6,10 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use findings::config::{Cli, Command, ServeArgs};
+use findings::config::{Cli, Command, ServeArgs, ServersArgs};
 use findings::defect::Defect;
 use findings::refusal::Refusal;
-use findings::{seed, serve};
+use findings::{seed, serve, servers};
 use tokio::runtime::{Builder, Runtime};
 
 const HINT: &str = "start PostgreSQL and Redis, or name others with --postgres and --redis";
@@ -20,6 +20,7 @@ fn main() -> ExitCode {
             runtime(1).map_err(Refusal::from).and_then(|it| it.block_on(seed::fill(&args.postgres)))
         }
         Command::Serve(args) => run_serve(&args),
+        Command::Servers(args) => run_servers(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -38,6 +39,17 @@ fn run_serve(args: &ServeArgs) -> Result<(), Refusal> {
     // Listeners and held transactions have no end of their own.
     runtime.shutdown_background();
     served
+}
+
+fn run_servers(args: &ServersArgs) -> Result<(), Refusal> {
+    if args.apart {
+        return Ok(servers::start_apart()?);
+    }
+    let runtime = runtime(1)?;
+    let served = runtime.block_on(servers::run());
+    // Calls that are never answered have no end of their own.
+    runtime.shutdown_background();
+    Ok(served?)
 }
 
 fn runtime(threads: usize) -> io::Result<Runtime> {

@@ -1,18 +1,18 @@
-//! What the shop asks of partners, and pauses of all requests. A partner is a wait: it takes no CPU time.
+//! What the shop asks of partners, and pauses of all requests.
 //!
-//! Does not parse HTTP, and connects to nothing.
+//! Does not parse HTTP: [`crate::calls`] asks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::future::try_join_all;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::defect::Defect;
+use crate::refusal::Refusal;
 use crate::shop::Shop;
 
 /// How long the partner that knows the rates takes.
@@ -27,6 +27,8 @@ const CALLS: usize = 2;
 const REPLICAS: usize = 4;
 const RATING: Duration = Duration::from_millis(5);
 const TIMEOUT: Duration = Duration::from_millis(120);
+/// Articles about which partners are asked.
+const ARTICLES: u64 = 500;
 /// Pace and length of the pauses of all requests.
 const PACE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(150);
@@ -48,50 +50,65 @@ impl Default for Partners {
 }
 
 /// The tariffs of a partner. With the defect, calls wait for one of two connections.
-pub async fn tariffs(shop: &Shop) -> Value {
+///
+/// # Errors
+/// The partner fails.
+pub async fn tariffs(shop: &Shop) -> Result<Value, Refusal> {
     let _place = if shop.has(Defect::TwoPerHost) { shop.partners.calls.acquire().await.ok() } else { None };
-    sleep(TARIFFS).await;
-    json!({"letter": 95, "parcel": 549})
+    let tariffs = shop.calls.ask("tariffs", 1, TARIFFS).await?;
+    Ok(json!({"letter": tariffs["letter"], "parcel": tariffs["parcel"]}))
 }
 
 /// The ratings of an article, from the next replica. After a timeout, another one is asked; with the defect, the next
 /// call finds the dead one again.
-pub async fn ratings(shop: &Shop) -> Value {
+///
+/// # Errors
+/// The partner fails.
+pub async fn ratings(shop: &Shop) -> Result<Value, Refusal> {
     let Partners { next, is_down, .. } = &shop.partners;
     let is_first = next.fetch_add(1, Ordering::Relaxed) % REPLICAS == 0;
+    let article = fastrand::u64(..ARTICLES);
     if is_first && !is_down.load(Ordering::Relaxed) {
         is_down.store(!shop.has(Defect::DeadReplica), Ordering::Relaxed);
-        sleep(TIMEOUT).await;
+        // The time is over before there is an answer.
+        let _ = timeout(TIMEOUT, shop.calls.ask_dead("ratings", article)).await;
     }
-    sleep(RATING).await;
-    json!({"stars": 4})
+    let ratings = shop.calls.ask("ratings", article, RATING).await?;
+    Ok(json!({"stars": ratings["stars"]}))
 }
 
 /// The rates of a partner. With the defect, the thread that asks for them does nothing else until they are there.
-pub async fn rates(shop: &Shop) -> Value {
-    if shop.has(Defect::BlockedThread) {
-        thread::sleep(RATES);
+///
+/// # Errors
+/// The partner fails.
+pub async fn rates(shop: &Shop) -> Result<Value, Refusal> {
+    let rates = if shop.has(Defect::BlockedThread) {
+        shop.calls.wait("rates", 1, RATES, None)?
     } else {
-        sleep(RATES).await;
-    }
-    json!({"eur": 1, "usd": 1.1})
+        shop.calls.ask("rates", 1, RATES).await?
+    };
+    Ok(json!({"eur": rates["eur"], "usd": rates["usd"]}))
 }
 
 /// What all partners say of an article: at the same time, or one after another with the defect.
-pub async fn overview(shop: &Shop) -> Value {
+///
+/// # Errors
+/// A partner fails.
+pub async fn overview(shop: &Shop) -> Result<Value, Refusal> {
+    let article = fastrand::u64(..ARTICLES);
     if !shop.has(Defect::SerialCalls) {
-        return join_all(PARTNERS.map(ask)).await.into();
+        return Ok(try_join_all(PARTNERS.map(|partner| ask(shop, partner, article))).await?.into());
     }
     let mut parts = Vec::new();
     for partner in PARTNERS {
-        parts.push(ask(partner).await);
+        parts.push(ask(shop, partner, article).await?);
     }
-    parts.into()
+    Ok(parts.into())
 }
 
-async fn ask(partner: &'static str) -> Value {
-    sleep(EACH).await;
-    json!({"partner": partner, "says": "fine"})
+async fn ask(shop: &Shop, partner: &str, article: u64) -> Result<Value, Refusal> {
+    let said = shop.calls.ask(partner, article, EACH).await?;
+    Ok(json!({"partner": partner, "says": said["says"]}))
 }
 
 /// Lets no request begin for a while, again and again, as a garbage collector does that stops the world.

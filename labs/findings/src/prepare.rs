@@ -6,7 +6,7 @@ use crate::cache::Cache;
 use crate::defect::Defect;
 use crate::refusal::Refusal;
 use crate::shop::Shop;
-use crate::{leaflets, levels, menus, office};
+use crate::{favourites, leaflets, levels, menus, office};
 
 /// Changes per row of a table without autovacuum: those of a month, which took place before the load.
 const CHURN: usize = 30;
@@ -92,6 +92,7 @@ async fn fill_cache(shop: &Shop) -> Result<(), Refusal> {
     menus::fill_sessions(cache).await?;
     levels::fill(cache).await?;
     leaflets::fill(cache, shop.defect).await?;
+    favourites::fill(cache, shop.defect).await?;
     cache.fill(menus::catalog_pairs(shop.defect)).await?;
     if shop.has(Defect::Evictions) {
         limit_memory(cache).await?;

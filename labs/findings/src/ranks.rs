@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use knee_sqlite::Watch;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::defect::Defect;
@@ -30,6 +31,7 @@ const PLACE: &str = "SELECT place FROM ranks WHERE member = ?1";
 pub struct Ranks {
     path: PathBuf,
     defect: Defect,
+    watch: Watch,
     /// Connections that no request uses now.
     free: Mutex<Vec<Connection>>,
 }
@@ -40,13 +42,14 @@ impl Ranks {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn open(path: &Path, defect: Defect) -> Result<Arc<Self>, Refusal> {
+    pub fn open(path: &Path, defect: Defect, watch: &Watch) -> Result<Arc<Self>, Refusal> {
         if matches!(defect, Defect::None | Defect::NoBusyTimeout) {
-            let connection = connect(path, BUSY_TIMEOUT)?;
+            let connection = connect(path, BUSY_TIMEOUT, watch)?;
             connection.execute_batch(TABLE)?;
             connection.execute(FILL, [MEMBERS])?;
         }
-        Ok(Arc::new(Self { path: path.to_owned(), defect, free: Mutex::default() }))
+        let watch = watch.clone();
+        Ok(Arc::new(Self { path: path.to_owned(), defect, watch, free: Mutex::default() }))
     }
 
     /// Adds a point to those of a member, and returns the place of the member.
@@ -70,7 +73,7 @@ impl Ranks {
     fn take(&self) -> Result<Connection, Refusal> {
         let taken = self.free().pop();
         let waits = if self.defect == Defect::NoBusyTimeout { Duration::ZERO } else { BUSY_TIMEOUT };
-        taken.map_or_else(|| connect(&self.path, waits), Ok)
+        taken.map_or_else(|| connect(&self.path, waits, &self.watch), Ok)
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<Connection>> {
@@ -79,9 +82,9 @@ impl Ranks {
 }
 
 /// A connection. The journal is that which the file has.
-fn connect(path: &Path, waits: Duration) -> Result<Connection, Refusal> {
-    let connection = Connection::open(path)?;
-    connection.busy_timeout(waits)?;
+fn connect(path: &Path, waits: Duration, watch: &Watch) -> Result<Connection, Refusal> {
+    let mut connection = Connection::open(path)?;
+    watch.connection(&mut connection, waits)?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     Ok(connection)
 }
@@ -104,8 +107,9 @@ mod tests {
         for (defect, is_refused) in [(Defect::None, false), (Defect::NoBusyTimeout, true)] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("views.sqlite3");
-            let _views = Views::open(&path, defect).unwrap();
-            let ranks = Ranks::open(&path, defect).unwrap();
+            let watch = Watch::new();
+            let _views = Views::open(&path, defect, &watch).unwrap();
+            let ranks = Ranks::open(&path, defect, &watch).unwrap();
             let file = Connection::open(&path).unwrap();
             let points =
                 || file.query_row("SELECT sum(points) FROM ranks", [], |row| row.get::<_, i64>(0)).unwrap();
@@ -124,6 +128,8 @@ mod tests {
             assert_eq!(refused > 0, is_refused, "{defect:?}: {refused}");
             // What was answered is counted, and nothing else.
             assert_eq!(points() - before, added, "{defect:?}");
+            let gave_up = crate::views::figure(&watch.page(), "busy_timeouts_total");
+            assert_eq!(gave_up > 0.0, is_refused, "{defect:?}: {}", watch.page());
         }
     }
 }

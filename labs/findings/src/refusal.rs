@@ -22,6 +22,9 @@ pub enum Refusal {
     /// A system call failed.
     #[error("the system: {0}")]
     System(#[from] io::Error),
+    /// Another server failed, or answered with an error.
+    #[error("another server: {0}")]
+    Server(String),
     /// The client has sent more requests than its limit.
     #[error("too many requests")]
     Limited,

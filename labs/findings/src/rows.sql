@@ -56,3 +56,12 @@ INSERT INTO vouchers SELECT n, 500, n % 4 = 0 FROM generate_series(1, 4000) n;
 INSERT INTO letters SELECT n, 1 + n % 2000, 'Letter ' || n, repeat('line ' || n || ' ', 15)
     FROM generate_series(1, 20000) n;
 INSERT INTO wallets SELECT n, 100000 FROM generate_series(1, 2000) n;
+-- All refunds are paid but the last ones.
+INSERT INTO refunds SELECT n, CASE WHEN n > 59960 THEN 'open' ELSE 'paid' END, repeat('note ' || n || ' ', 8)
+    FROM generate_series(1, 60000) n;
+INSERT INTO scans SELECT n, n / 4, repeat('at gate ' || n % 40 || ', ', 26) FROM generate_series(1, 60000) n;
+INSERT INTO meters SELECT n, 'Meter ' || n FROM generate_series(1, 20) n;
+INSERT INTO readings SELECT n, 1 + n % 20, n % 900, repeat('read ' || n || ' ', 8) FROM generate_series(1, 40000) n;
+INSERT INTO receipts (code) SELECT md5(n::text) FROM generate_series(1, 300000) n;
+INSERT INTO supplies SELECT n, (n - 1) / 800, 100 + n * 7919 % 4900, 'supply ' || n || ', in boxes of ten'
+    FROM generate_series(1, 20000) n;

@@ -159,3 +159,12 @@ CREATE TABLE bill_lines (
     label text NOT NULL
 );
 CREATE TABLE wallets (id bigint PRIMARY KEY, cents bigint NOT NULL, currency text);
+
+CREATE TABLE refunds (id bigint PRIMARY KEY, state text NOT NULL, note text NOT NULL);
+CREATE TABLE scans (id bigint PRIMARY KEY, minute int NOT NULL, text text NOT NULL);
+CREATE TABLE meters (id int PRIMARY KEY, name text NOT NULL);
+CREATE TABLE readings (id bigint PRIMARY KEY, meter int NOT NULL, amount int NOT NULL, note text NOT NULL);
+CREATE TABLE receipts (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, code text NOT NULL);
+CREATE TABLE exchanges (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, member bigint NOT NULL);
+CREATE TABLE supplies (sku bigint PRIMARY KEY, supplier int NOT NULL, cents int NOT NULL, label text NOT NULL);
+CREATE TABLE signups (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, member bigint NOT NULL);

@@ -5,12 +5,16 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use knee_sqlite::Watch;
 use serde_json::{Value, json};
 use tokio::sync::RwLock;
 
+use crate::atlas::Atlas;
 use crate::bank::Bank;
 use crate::bookings::Bookings;
 use crate::cache::Cache;
+use crate::calls::Calls;
+use crate::clients::Clients;
 use crate::config::ServeArgs;
 use crate::couriers::Couriers;
 use crate::database::Database;
@@ -21,6 +25,7 @@ use crate::partner::Partners;
 use crate::preferences::Preferences;
 use crate::ranks::Ranks;
 use crate::refusal::Refusal;
+use crate::spans::Spans;
 use crate::todos::Writers;
 use crate::views::Views;
 use crate::visitors::Visitors;
@@ -36,12 +41,18 @@ pub struct Shop {
     pub replica: Option<Database>,
     /// Redis.
     pub cache: Cache,
+    /// Calls to other servers.
+    pub calls: Arc<Calls>,
+    /// Counts what the connections to SQLite do.
+    pub watch: Watch,
     /// SQLite.
     pub views: Views,
     /// Bookings in the same file of SQLite.
     pub bookings: Arc<Bookings>,
     /// Ranks of members in the same file of SQLite.
     pub ranks: Arc<Ranks>,
+    /// Places in the same file of SQLite.
+    pub atlas: Arc<Atlas>,
     /// Preferences in a file beside that of SQLite.
     pub preferences: Arc<Preferences>,
     /// Connections for quotes and points.
@@ -60,6 +71,10 @@ pub struct Shop {
     pub wishes: Wishes,
     /// Couriers, and the places of parcels.
     pub couriers: Couriers,
+    /// Clients of other servers.
+    pub clients: Clients,
+    /// Spans of requests, which a collector gets.
+    pub spans: Arc<Spans>,
     /// Held for writing while all requests pause.
     pub pause: RwLock<()>,
     /// The front page.
@@ -79,15 +94,19 @@ impl Shop {
         let database = Database::open(&args.store.postgres, args.defect)?;
         let replica = args.replica.as_deref().map(|url| Database::open(url, args.defect)).transpose()?;
         let rows = database.query("SELECT id, name FROM options ORDER BY id LIMIT 8000", &[]).await?;
+        let watch = Watch::new();
         let options: Vec<(i64, String)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
         Ok(Self {
             defect: args.defect,
             database,
             replica,
             cache: Cache::open(&args.redis).await?,
-            views: Views::open(&args.views, args.defect)?,
-            bookings: Bookings::new(&args.views, args.defect),
-            ranks: Ranks::open(&args.views, args.defect)?,
+            calls: Calls::start()?,
+            views: Views::open(&args.views, args.defect, &watch)?,
+            bookings: Bookings::new(&args.views, args.defect, &watch),
+            ranks: Ranks::open(&args.views, args.defect, &watch)?,
+            atlas: Atlas::open(&args.views, args.defect, &watch)?,
+            watch,
             preferences: Preferences::new(&args.views, args.defect),
             quotes: Quotes::default(),
             partners: Partners::default(),
@@ -97,6 +116,8 @@ impl Shop {
             visitors: Visitors::default(),
             wishes: Wishes::default(),
             couriers: Couriers::default(),
+            clients: Clients::default(),
+            spans: Arc::default(),
             pause: RwLock::new(()),
             front: Bytes::from("<p>A page of the shop, with all that is new today.</p>\n".repeat(800)),
             checksum: checksum(&document(&options)),

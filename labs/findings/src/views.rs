@@ -10,9 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use knee_sqlite::Watch;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::oneshot;
 
+use crate::calls::Calls;
 use crate::defect::Defect;
 use crate::refusal::Refusal;
 
@@ -22,8 +24,9 @@ const GROUP_MAX: usize = 500;
 /// How long a connection waits for the write lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a lookup takes: where a visitor comes from.
+/// How long another server takes to look up where a visitor comes from, and from how many places they do.
 const LOOKUP: Duration = Duration::from_millis(8);
+const PLACES: u64 = 1000;
 
 /// Writers that each commit a view at a time: one per connection of a usual pool.
 const SINGLE_WRITERS: usize = 4;
@@ -49,8 +52,8 @@ struct View {
     article: i64,
     /// Of a view that is stored with all that the client sent.
     details: Option<String>,
-    /// Whether its writer looks something up for it, within the transaction.
-    looks_up: bool,
+    /// Where its writer looks something up for it, within the transaction.
+    looks_up: Option<Arc<Calls>>,
     done: oneshot::Sender<Result<(), Refusal>>,
 }
 
@@ -67,7 +70,7 @@ impl Views {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn open(path: &Path, defect: Defect) -> Result<Self, Refusal> {
+    pub fn open(path: &Path, defect: Defect, watch: &Watch) -> Result<Self, Refusal> {
         for end in ["", "-wal", "-shm", "-journal"] {
             let mut name = path.as_os_str().to_owned();
             name.push(end);
@@ -76,17 +79,18 @@ impl Views {
                 _ => {}
             }
         }
-        connect(path, defect)?.execute_batch(TABLES)?;
+        let connect = || connect(path, defect, watch);
+        connect()?.execute_batch(TABLES)?;
         if defect == Defect::PurgeScan {
-            start_purges(connect(path, defect)?)?;
+            start_purges(connect()?)?;
         }
-        let pinned = if defect == Defect::PinnedWal { Some(Mutex::new(pin(path, defect)?)) } else { None };
+        let pinned = if defect == Defect::PinnedWal { Some(Mutex::new(pin(connect()?)?)) } else { None };
         let (queue, views) = channel();
         let views = Arc::new(Mutex::new(views));
         let is_single =
             matches!(defect, Defect::RollbackJournal | Defect::CommitPerView | Defect::LookupInTransaction);
         for number in 0..if is_single { SINGLE_WRITERS } else { 1 } {
-            let (connection, views) = (connect(path, defect)?, Arc::clone(&views));
+            let (connection, views) = (connect()?, Arc::clone(&views));
             let group_max = if is_single { 1 } else { GROUP_MAX };
             let writer = thread::Builder::new().name(format!("views-{number}"));
             writer.spawn(move || write_all(connection, &views, group_max))?;
@@ -99,22 +103,28 @@ impl Views {
     /// # Errors
     /// SQLite fails.
     pub async fn add(&self, article: i64, details: Option<String>) -> Result<(), Refusal> {
-        self.send(article, details, false).await
+        self.send(article, details, None).await
     }
 
     /// Counts a view after a lookup. With the defect, the lookup is within the transaction.
     ///
     /// # Errors
     /// SQLite fails.
-    pub async fn visit(&self, article: i64) -> Result<(), Refusal> {
-        let is_within = self.defect == Defect::LookupInTransaction;
-        if !is_within {
-            tokio::time::sleep(LOOKUP).await;
+    pub async fn visit(&self, article: i64, calls: &Arc<Calls>) -> Result<(), Refusal> {
+        if self.defect == Defect::LookupInTransaction {
+            return self.send(article, None, Some(Arc::clone(calls))).await;
         }
-        self.send(article, None, is_within).await
+        // A visit from an unknown place counts as well.
+        let _ = calls.ask("visitors", fastrand::u64(..PLACES), LOOKUP).await;
+        self.send(article, None, None).await
     }
 
-    async fn send(&self, article: i64, details: Option<String>, looks_up: bool) -> Result<(), Refusal> {
+    async fn send(
+        &self,
+        article: i64,
+        details: Option<String>,
+        looks_up: Option<Arc<Calls>>,
+    ) -> Result<(), Refusal> {
         let (done, is_done) = oneshot::channel();
         let ended = || Refusal::Sqlite("the writer ended".to_owned());
         {
@@ -125,9 +135,9 @@ impl Views {
     }
 }
 
-fn connect(path: &Path, defect: Defect) -> Result<Connection, Refusal> {
-    let connection = Connection::open(path)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
+fn connect(path: &Path, defect: Defect, watch: &Watch) -> Result<Connection, Refusal> {
+    let mut connection = Connection::open(path)?;
+    watch.connection(&mut connection, BUSY_TIMEOUT)?;
     let journal = if defect == Defect::RollbackJournal { "DELETE" } else { "WAL" };
     let waits = matches!(defect, Defect::RollbackJournal | Defect::CommitPerView);
     connection.pragma_update(None, "journal_mode", journal)?;
@@ -150,9 +160,8 @@ fn start_purges(connection: Connection) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A connection with an open read transaction: a snapshot that no checkpoint can pass.
-fn pin(path: &Path, defect: Defect) -> Result<Connection, Refusal> {
-    let connection = connect(path, defect)?;
+/// Opens a read transaction on a connection: a snapshot that no checkpoint can pass.
+fn pin(connection: Connection) -> Result<Connection, Refusal> {
     connection.execute_batch("BEGIN")?;
     connection.query_row("SELECT count(*) FROM events", [], |row| row.get::<_, i64>(0))?;
     Ok(connection)
@@ -186,8 +195,8 @@ fn write_all(mut connection: Connection, views: &Mutex<Receiver<View>>, group_ma
 fn write(connection: &mut Connection, group: &[View]) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for view in group {
-        if view.looks_up {
-            thread::sleep(LOOKUP);
+        if let Some(calls) = &view.looks_up {
+            let _ = calls.wait("visitors", fastrand::u64(..PLACES), LOOKUP, None);
         }
         add(&transaction, view)?;
     }
@@ -201,6 +210,13 @@ fn add(transaction: &Transaction<'_>, view: &View) -> rusqlite::Result<()> {
     }
 }
 
+/// A figure on the page of the connections, for tests; 0 if it is not there.
+#[cfg(test)]
+pub fn figure(page: &str, name: &str) -> f64 {
+    let mut lines = page.lines().filter_map(|line| line.strip_prefix("knee_sqlite_")?.strip_prefix(name));
+    lines.find_map(|rest| rest.strip_prefix(' ')?.parse().ok()).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,7 +224,7 @@ mod tests {
     async fn after_views(defect: Defect, count: i64) -> (tempfile::TempDir, Views, Connection) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("views.sqlite3");
-        let views = Views::open(&path, defect).unwrap();
+        let views = Views::open(&path, defect, &Watch::new()).unwrap();
         for article in 0..count {
             views.add(article % 7, Some("x".repeat(4096))).await.unwrap();
             views.add(article % 7, None).await.unwrap();
@@ -241,7 +257,7 @@ mod tests {
         let path = folder.path().join("views.sqlite3");
         for (defect, level) in [(Defect::None, 1), (Defect::CommitPerView, 2), (Defect::RollbackJournal, 2)] {
             let _ = fs::remove_file(&path);
-            let connection = connect(&path, defect).unwrap();
+            let connection = connect(&path, defect, &Watch::new()).unwrap();
             let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
             assert_eq!(synchronous, level, "{defect:?}");
         }
@@ -250,10 +266,11 @@ mod tests {
     #[tokio::test]
     async fn visits_wait_for_the_lookups_of_others_only_with_the_defect() {
         const VISITS: u32 = 50;
+        let calls = Calls::in_thread();
         for (defect, waits) in [(Defect::None, false), (Defect::LookupInTransaction, true)] {
             let (_folder, views, file) = after_views(defect, 0).await;
             let start = tokio::time::Instant::now();
-            let visits = futures_util::future::join_all((0..VISITS).map(|_| views.visit(1))).await;
+            let visits = futures_util::future::join_all((0..VISITS).map(|_| views.visit(1, &calls))).await;
             assert!(visits.iter().all(Result::is_ok), "{visits:?}");
             // One writer at a time: with the defect, the lookups come one after another.
             assert_eq!(start.elapsed() >= LOOKUP * VISITS, waits, "{defect:?}: {:?}", start.elapsed());

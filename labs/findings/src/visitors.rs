@@ -1,6 +1,6 @@
 //! Sessions, tokens and comments of visitors.
 //!
-//! Does not use the stores, and does not parse HTTP. Another server is a wait: it takes no CPU time.
+//! Does not use the stores, and does not parse HTTP.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
-use tokio::time::sleep;
 
 use crate::defect::Defect;
-use crate::shop::Shop;
+use crate::refusal::Refusal;
+use crate::shop::{Shop, checksum};
 
 /// How long the server that knows what a visitor likes takes.
 const LIKES: Duration = Duration::from_millis(10);
@@ -40,30 +40,38 @@ impl Default for Visitors {
 
 /// A part of the start page of a visitor. With the defect, the session stays locked until the response is there, so the
 /// parts of a page wait for each other.
-pub async fn part(shop: &Shop, session: &str) -> Value {
+///
+/// # Errors
+/// The other server fails.
+pub async fn part(shop: &Shop, session: &str) -> Result<Value, Refusal> {
     let _lock = if shop.has(Defect::SessionLock) {
         Some(shop.visitors.lock_of(session).lock_owned().await)
     } else {
         None
     };
-    sleep(LIKES).await;
-    json!({"session": session, "likes": ["tea", "cups"]})
+    shop.calls.ask("likes", checksum(session), LIKES).await?;
+    Ok(json!({"session": session, "likes": ["tea", "cups"]}))
 }
 
 /// Whether a token is signed by one of the keys. A healthy shop has read them once; the defect reads them for each
 /// request.
-pub async fn is_signed(shop: &Shop, token: &str) -> bool {
+///
+/// # Errors
+/// The server that has the keys fails.
+pub async fn is_signed(shop: &Shop, token: &str) -> Result<bool, Refusal> {
     let signature = token.parse::<u64>().ok();
     if shop.has(Defect::SigningKeys) {
-        return read_keys().await.iter().any(|key| Some(*key) == signature);
+        return Ok(read_keys(shop).await?.iter().any(|key| Some(*key) == signature));
     }
-    let keys = shop.visitors.keys.get_or_init(read_keys).await;
-    keys.iter().any(|key| Some(*key) == signature)
+    let keys = shop.visitors.keys.get_or_try_init(|| read_keys(shop)).await?;
+    Ok(keys.iter().any(|key| Some(*key) == signature))
 }
 
-async fn read_keys() -> Vec<u64> {
-    sleep(KEYS).await;
-    vec![7, 11]
+/// The numbers of all keys that are in the document of their server.
+async fn read_keys(shop: &Shop) -> Result<Vec<u64>, Refusal> {
+    let document = shop.calls.ask("keys", 1, KEYS).await?;
+    let number = |key: &Value| key["kid"].as_str().and_then(|kid| kid.parse::<u64>().ok());
+    Ok(document["keys"].as_array().into_iter().flatten().filter_map(number).collect())
 }
 
 /// Lengths and first words of all comments, without the blanks at their ends.

@@ -27,6 +27,7 @@ mod field;
 mod incidents;
 mod issues;
 mod late;
+mod sixth;
 mod threads;
 
 type Shared = State<Arc<Shop>>;
@@ -45,6 +46,7 @@ const DETAILS: &str = "accept-language=en; referer=http://127.0.0.1/; width=1920
 pub fn router(shop: Arc<Shop>) -> Router {
     Router::new()
         .route("/health", get(|| async { "ok" }))
+        .route("/metrics", get(metrics))
         .merge(of_jobs())
         .merge(of_news())
         .merge(of_menus())
@@ -55,6 +57,7 @@ pub fn router(shop: Arc<Shop>) -> Router {
         .merge(field::routes())
         .merge(late::routes())
         .merge(threads::routes())
+        .merge(sixth::routes())
         .layer(middleware::from_fn_with_state(Arc::clone(&shop), close_if_asked))
         .with_state(shop)
 }
@@ -123,6 +126,11 @@ fn of_sales() -> Router<Arc<Shop>> {
             "/checkouts",
             post(|State(shop): Shared| async move { created(sales::check_out(&shop).await) }),
         )
+}
+
+/// What the connections to SQLite did, in the text format of Prometheus.
+async fn metrics(State(shop): Shared) -> Response {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], shop.watch.page()).into_response()
 }
 
 /// With one defect, every response asks the client to close its connection; with another, requests pause.

@@ -153,6 +153,30 @@ function brochure() {
   return http.get(`${base}/brochures/${any(500)}`, { headers, tags: { name: 'GET /brochures/{number}' } });
 }
 
+// The page of scans behind any of them.
+function scans() {
+  const id = any(59000);
+  return asked(`/scans?minute=${Math.floor(id / 4)}&id=${id}`, '/scans');
+}
+
+// One in 80 begins a release, so that at 40 per second one begins every two seconds.
+function receipt() {
+  return exec.scenario.iterationInTest % 80 ? sent('/receipts', '/receipts') : sent('/releases', '/releases');
+}
+
+// One in 240 begins to renew all favourites, so that at 60 per second they are renewed every four seconds.
+function favourite() {
+  if (exec.scenario.iterationInTest % 240) {
+    return asked(`/favourites/${any(300000)}`, '/favourites/{number}');
+  }
+  return sent('/favourites', '/favourites');
+}
+
+// One in 20 is an export; the others are single places.
+function atlas() {
+  return exec.scenario.iterationInTest % 20 ? asked(`/atlas/${1 + any(2000)}`, '/atlas/{place}') : asked('/atlas', '/atlas');
+}
+
 // An order, whose client gives up after 20 s.
 function sale() {
   return http.post(`${base}/sales`, null, { timeout: '20s', tags: { name: 'POST /sales' } });
@@ -253,6 +277,20 @@ const works = {
   brochures: brochure,
   places: () => asked(`/places/${any(60000)}`, '/places/{parcel}'),
   couriers: () => asked('/couriers', '/couriers'),
+  scans,
+  refunds: () => asked('/refunds', '/refunds'),
+  readings: () => asked('/readings', '/readings'),
+  receipts: receipt,
+  supplies: () => sent(`/supplies/${any(25)}`, '/supplies/{supplier}'),
+  exchanges: () => sent(`/exchanges/${1 + any(2000)}`, '/exchanges/{member}'),
+  favourites: favourite,
+  atlas,
+  opinions: () => asked(`/opinions/${any(1000)}`, '/opinions/{product}'),
+  insurances: () => asked(`/insurances/${any(1000)}`, '/insurances/{product}'),
+  exhibits: () => asked(`/exhibits/${any(60)}`, '/exhibits/{number}'),
+  signups: () => sent(`/signups/${any(1e9)}`, '/signups/{member}'),
+  deals: () => asked('/deals', '/deals'),
+  ledgers: () => asked(`/ledgers/${any(1000)}`, '/ledgers/{account}'),
   amounts,
   todos,
   sale,

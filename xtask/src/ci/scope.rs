@@ -1,8 +1,9 @@
 //! What a check covers: packages, and the features behind which tests have their needs.
 //!
 //! A test that needs more than Rust is `ignore`d unless a feature of its package is on: `postgres-tests`, `redis-tests`,
-//! `store-tests` (both), `mount-tests`, `nginx-tests`, `nats-tests`, `browser-tests`, `python-tests`. Does not look for
-//! the programs: the environment says what is missing, and a test that misses one all the same fails.
+//! `store-tests` (both), `mount-tests`, `nginx-tests`, `pgbouncer-tests`, `nats-tests`, `browser-tests` and
+//! `python-tests`. Does not look for the programs: the environment says what is missing, and a test that misses one all
+//! the same fails.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -27,6 +28,7 @@ struct Means {
     redis: bool,
     mounts: bool,
     nginx: bool,
+    pgbouncer: bool,
     nats: bool,
     browser: bool,
     python: bool,
@@ -85,6 +87,7 @@ impl Means {
         redis: false,
         mounts: false,
         nginx: false,
+        pgbouncer: false,
         nats: false,
         browser: false,
         python: false,
@@ -98,6 +101,7 @@ impl Means {
             redis: there("KNEE_WITHOUT_REDIS"),
             mounts: there("KNEE_WITHOUT_MOUNTS"),
             nginx: there("KNEE_WITHOUT_NGINX"),
+            pgbouncer: there("KNEE_WITHOUT_PGBOUNCER"),
             nats: there("KNEE_WITHOUT_NATS"),
             browser: there("KNEE_WITHOUT_BROWSER"),
             python: there("KNEE_WITHOUT_PYTHON"),
@@ -106,7 +110,7 @@ impl Means {
 
     /// Whether nothing is missing.
     const fn are_all(self) -> bool {
-        let stores = self.postgres && self.redis;
+        let stores = self.postgres && self.redis && self.pgbouncer;
         stores && self.mounts && self.nginx && self.nats && self.browser && self.python
     }
 
@@ -118,6 +122,7 @@ impl Means {
             ("store-tests", self.postgres && self.redis),
             ("mount-tests", self.mounts),
             ("nginx-tests", self.nginx),
+            ("pgbouncer-tests", self.pgbouncer),
             ("nats-tests", self.nats),
             ("browser-tests", self.browser),
             ("python-tests", self.python),

@@ -33,11 +33,14 @@ pub(super) enum List {
     Fourth,
     /// Made of incidents, after the rules had learned from the fourth list.
     Fifth,
+    /// Made of incidents, after the rules had learned from the fifth list.
+    Sixth,
 }
 
 impl List {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::First, Self::Second, Self::Third, Self::Fourth, Self::Fifth];
+    pub const ALL: [Self; 6] =
+        [Self::First, Self::Second, Self::Third, Self::Fourth, Self::Fifth, Self::Sixth];
 
     /// Its name in a sentence.
     pub const fn name(self) -> &'static str {
@@ -47,6 +50,7 @@ impl List {
             Self::Third => "third list",
             Self::Fourth => "fourth list",
             Self::Fifth => "fifth list",
+            Self::Sixth => "sixth list",
         }
     }
 }
@@ -193,12 +197,13 @@ mod tests {
         let labels = |list| expected.only(list).cases().iter().map(Case::label).collect::<Vec<_>>();
         assert_eq!(labels(List::First), ["a", "b", "healthy/list"]);
         assert_eq!(labels(List::Second), ["c", "healthy/list"]);
-        assert!([List::Third, List::Fourth, List::Fifth].into_iter().all(|list| labels(list).is_empty()));
+        let others = [List::Third, List::Fourth, List::Fifth, List::Sixth];
+        assert!(others.into_iter().all(|list| labels(list).is_empty()));
     }
 
     #[test]
     fn a_defect_of_a_list_of_incidents_names_its_source() {
-        for list in ["second", "third", "fourth", "fifth"] {
+        for list in ["second", "third", "fourth", "fifth", "sixth"] {
             let other = OTHER.replace("second", list);
             assert!(Expected::read(&other).is_ok(), "{list}");
             assert!(Expected::read(&other.replace("source", "note")).is_err(), "{list}");

@@ -23,6 +23,8 @@ const DURATION: &str = "DURATION = \"12s\"";
 const MEASURE: &str = "measure = \"10s\"";
 /// Load before the measured time, in seconds, as the studies have it.
 const WARM_UP: u64 = 2;
+/// What `knee find` expects a trial to take beside its load, in seconds.
+const AROUND: u64 = 3;
 
 /// Looks at cases.
 pub(super) struct Looker {
@@ -66,6 +68,17 @@ impl Looker {
     }
 
     fn find(&self, case: &Case, seconds: u64) -> Result<Looked> {
+        Ok(read(&self.document(case, seconds, &["--no-proof"])?))
+    }
+
+    /// Searches a case for a remedy and proves it, if knee can apply one, in so many blocks: the document of `knee find`.
+    pub fn search(&self, case: &Case, seconds: u64, blocks: u64) -> Result<Value> {
+        let limit = format!("{}s", proof_time(seconds, blocks));
+        self.document(case, seconds, &["--proof-time", &limit])
+    }
+
+    /// What `knee find` prints with these flags.
+    fn document(&self, case: &Case, seconds: u64, flags: &[&str]) -> Result<Value> {
         let (own, home) = (self.folder.path().join(case.folder()), self.folder.path().join("home"));
         let views = self.folder.path().join("views.sqlite3");
         let text = self.studies.get(case.folder()).context("the study of this case was not read")?;
@@ -75,7 +88,7 @@ impl Looker {
         fs::write(own.join(STUDY), study)?;
         let mut command = Command::new(&self.knee);
         command.arg("find").arg(&own).args(["--variant", &case.variant, "--workload", &case.workload]);
-        command.args(["--no-proof", "--quiet", "--output-format", "json", "--observe"]);
+        command.args(flags).args(["--quiet", "--output-format", "json", "--observe"]);
         command.arg(format!("sqlite:{}", views.display()));
         if case.share_cpus {
             command.arg("--share-cpus");
@@ -87,8 +100,13 @@ impl Looker {
         let json: Value = serde_json::from_slice(&output.stdout).with_context(error)?;
         // Records of earlier looks are of no use.
         let _ = fs::remove_dir_all(&home);
-        Ok(read(&json))
+        Ok(json)
     }
+}
+
+/// The time limit of a proof that gives it so many blocks, in seconds: half a block more than they are expected to take.
+const fn proof_time(seconds: u64, blocks: u64) -> u64 {
+    (2 * blocks + 1) * (WARM_UP + seconds + AROUND)
 }
 
 /// The program of the service as the study in this folder names it, with its quotes: without them, one path would be a
@@ -113,9 +131,25 @@ fn study(text: &str, program: &str, service: &str, views: &Path, seconds: u64) -
     Ok(text)
 }
 
+/// A text of a document; empty if it has none there.
+pub(super) fn text_at(json: &Value, pointer: &str) -> String {
+    json.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// Version and commit of the knee that printed a document.
+pub(super) fn build_of(json: &Value) -> String {
+    let build = format!("{} {}", text_at(json, "/run/build/version"), text_at(json, "/run/build/commit"));
+    build.trim().to_owned()
+}
+
+/// A figure with one decimal.
+pub(super) fn round(figure: f64) -> f64 {
+    (figure * 10.0).round() / 10.0
+}
+
 /// What a document of `knee find` says.
 fn read(json: &Value) -> Looked {
-    let text = |pointer: &str| json.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |pointer: &str| text_at(json, pointer);
     let count = |pointer: &str| json.pointer(pointer).and_then(Value::as_u64).unwrap_or_default();
     let list = |pointer: &str| json.pointer(pointer).and_then(Value::as_array).cloned().unwrap_or_default();
     let member = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
@@ -125,7 +159,6 @@ fn read(json: &Value) -> Looked {
         statement: member(finding, "statement"),
     };
     let lacked = |rule: &Value| (member(rule, "code"), member(rule, "lacks"));
-    let round = |figure: f64| (figure * 10.0).round() / 10.0;
     Looked {
         validity: text("/run/validity"),
         warnings: list("/run/warnings").iter().map(|warning| member(warning, "code")).collect(),
@@ -134,7 +167,7 @@ fn read(json: &Value) -> Looked {
         goodput_per_s: json.pointer("/run/goodput_per_s").and_then(Value::as_f64).map(round),
         mean_ms: json.pointer("/run/response_time_ms/mean").and_then(Value::as_f64).map(round),
         failed: count("/run/requests/planned").saturating_sub(count("/run/requests/ok")),
-        build: format!("{} {}", text("/run/build/version"), text("/run/build/commit")).trim().to_owned(),
+        build: build_of(json),
         machine: text("/run/machine/cpu"),
         ..Looked::default()
     }
@@ -155,6 +188,18 @@ mod tests {
             assert!(text.contains("measure = \"30s\"") && text.contains("DURATION = \"32s\""));
             assert!(!text.contains("cargo build --release -p findings\"\n") && !text.contains("12s"));
             assert!(!text.contains("target/release"), "{folder}");
+        }
+    }
+
+    #[test]
+    fn a_proof_has_the_time_for_its_blocks_and_for_no_more() {
+        for (seconds, blocks) in [(6, 6), (6, 8), (30, 6)] {
+            let block = 2 * (WARM_UP + seconds + AROUND);
+            assert_eq!(proof_time(seconds, blocks) / block, blocks);
+            assert!(
+                proof_time(seconds, blocks) > blocks * block,
+                "a little more than planned is no block less"
+            );
         }
     }
 

@@ -7,6 +7,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::expected::Case;
@@ -110,23 +111,16 @@ impl Looked {
 impl Saved {
     /// Reads the file; without one there are no looks.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Ok(Self { version: VERSION, looks: Vec::new() });
-            }
-            Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+        let Some(saved) = read_document::<Self>(path)? else {
+            return Ok(Self { version: VERSION, looks: Vec::new() });
         };
-        let saved: Self = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
         ensure!(saved.version == VERSION, "{} has version {}", path.display(), saved.version);
         Ok(saved)
     }
 
     /// Writes the file.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let mut text = serde_json::to_string_pretty(self)?;
-        text.push('\n');
-        fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+        write_document(path, self)
     }
 
     /// The look at a variant under a workload.
@@ -146,6 +140,23 @@ impl Saved {
             None => self.looks.push(looked),
         }
     }
+}
+
+/// Reads what was saved beside a page; `None` without a file.
+pub(super) fn read_document<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+    };
+    serde_json::from_str(&text).with_context(|| path.display().to_string()).map(Some)
+}
+
+/// Saves a document beside its page.
+pub(super) fn write_document<T: Serialize>(path: &Path, document: &T) -> Result<()> {
+    let mut text = serde_json::to_string_pretty(document)?;
+    text.push('\n');
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 #[cfg(test)]

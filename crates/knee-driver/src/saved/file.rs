@@ -203,14 +203,15 @@ impl Stored {
     }
 }
 
-/// The part of a definition that decides its trials: without texts of the report, claims and published figures, which
-/// can be corrected afterwards.
+/// The part of a definition that decides its trials: without texts of the report, claims, published figures and pages of
+/// metrics, which can be corrected or added afterwards.
 fn without_words(definition: &Definition) -> Definition {
     let mut bare = definition.clone();
     (bare.title, bare.question, bare.source) = (String::new(), None, None);
     bare.claims.clear();
     bare.claims_in.clear();
     bare.published.clear();
+    bare.fixture.service.values_mut().for_each(|service| service.metrics = None);
     bare.variants.iter_mut().for_each(|variant| variant.text.clear());
     bare.workloads.iter_mut().for_each(|workload| workload.text.clear());
     bare.switches.values_mut().for_each(|switch| {

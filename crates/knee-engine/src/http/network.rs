@@ -25,6 +25,7 @@ use super::origin::{Origin, Resolver};
 use super::pools::Pools;
 use super::request::Defaults;
 use super::sampling::Sampling;
+use super::sampling::copies::BodyCopy;
 use super::settings::{Settings, TlsSettings};
 use super::tls;
 use super::unsolicited::Unsolicited;
@@ -133,6 +134,16 @@ impl Network {
     /// The servers that sampled responses came from since the last call, in the order of their numbers.
     pub fn take_new_servers(&self) -> Vec<String> {
         self.sampling.take_new_servers()
+    }
+
+    /// No body is copied before `at`.
+    pub fn copy_bodies_from(&self, at: Nanos) {
+        self.sampling.copy_from(at);
+    }
+
+    /// The beginnings of some bodies of sampled responses.
+    pub fn take_copies(&self) -> Vec<BodyCopy> {
+        self.sampling.take_copies()
     }
 
     /// Whether all connections so far led to this machine; `None` before the first.

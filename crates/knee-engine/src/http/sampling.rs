@@ -1,8 +1,9 @@
 //! Looks at some responses per second more closely than at all others: headers, body, server and connection.
 //!
-//! A look reads a dozen headers and makes a checksum of at most 64 KiB, so not every response gets one: a worker has one look
-//! per [`PACE`], saves up a few, and leaves out requests at random, because a load can have a rhythm. Allocates only for a
-//! server that was not seen before. Does not add up; see [`crate::sampled`].
+//! A look reads a dozen headers and makes a checksum of at most 64 KiB, so not every response gets one: a worker has
+//! one look per [`PACE`], saves up a few, and leaves out requests at random, because a load can have a rhythm. Of a few
+//! looks it keeps the beginning of the body; see [`copies`]. Allocates only for these, and for a server that was not
+//! seen before. Does not add up; see [`crate::sampled`].
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
@@ -13,6 +14,10 @@ use knee_core::unit::Nanos;
 
 use super::prepared::PreparedRequest;
 use super::response::ResponseHead;
+
+pub mod copies;
+
+use copies::{BodyCopy, Copies, Copying};
 
 /// Time that gives a worker one more look.
 const PACE: Nanos = Nanos::from_millis(5);
@@ -62,6 +67,7 @@ pub struct Sampling {
     /// State of the random numbers.
     random: Cell<u64>,
     servers: RefCell<Servers>,
+    copies: Copies,
 }
 
 /// The servers that a worker met, and how many of them it has reported.
@@ -97,6 +103,10 @@ pub struct Seen {
     pub body: u32,
     /// Bytes of the body of its request.
     pub sent: u64,
+    /// Bytes of the cookies of its request.
+    pub cookie: u64,
+    /// Number of the copy of its body in its worker; `None` if there is none.
+    pub copy: Option<u32>,
 }
 
 /// What is true of a response and its request.
@@ -136,6 +146,8 @@ pub struct Look {
     /// Bytes of the body so far.
     length: u64,
     sent: u64,
+    cookie: u64,
+    copying: Option<Copying>,
 }
 
 impl Sampling {
@@ -165,6 +177,17 @@ impl Sampling {
             self.given.set(at);
             self.saved.set(self.saved.get().saturating_add(more).min(SAVED_MAX));
         }
+        self.copies.passed(at);
+    }
+
+    /// No body is copied before `at`.
+    pub fn copy_from(&self, at: Nanos) {
+        self.copies.begin_at(at);
+    }
+
+    /// The beginnings of some bodies.
+    pub fn take_copies(&self) -> Vec<BodyCopy> {
+        self.copies.take()
     }
 
     /// The next number of a sequence that looks random (splitmix64).
@@ -221,8 +244,11 @@ impl Look {
         let asks_to_close = request
             .fields()
             .any(|(name, value)| name.eq_ignore_ascii_case(b"connection") && has_any(value, &["close"]));
-        let sent = request.body().len() as u64;
-        Self { sampling, traits, asks_to_close, named: None, body: crc32fast::Hasher::new(), length: 0, sent }
+        let cookies = request.fields().filter(|(name, _)| name.eq_ignore_ascii_case(b"cookie"));
+        let (sent, cookie) =
+            (request.body().len() as u64, cookies.map(|(_, value)| value.len() as u64).sum::<u64>());
+        let body = crc32fast::Hasher::new();
+        Self { sampling, traits, asks_to_close, named: None, body, length: 0, sent, cookie, copying: None }
     }
 
     /// The head of the response; of several, the last one counts.
@@ -230,6 +256,10 @@ impl Look {
         let field = |name: &str| head.fields.get(name);
         let kind = field("content-type").unwrap_or_default();
         (self.body, self.length) = (crc32fast::Hasher::new(), 0);
+        // Ended before the next one begins: there is only one.
+        drop(self.copying.take());
+        let is_good = (200..300).contains(&head.status);
+        self.copying = if is_good { self.sampling.copies.begin(length(head)) } else { None };
         self.traits = Traits {
             not_modified: head.status == 304,
             is_text: is_text(kind),
@@ -250,6 +280,9 @@ impl Look {
         let room = CHECKED_MAX.saturating_sub(self.length as usize);
         self.body.update(&bytes[..bytes.len().min(room)]);
         self.length += bytes.len() as u64;
+        if let Some(copying) = &mut self.copying {
+            copying.add(bytes);
+        }
     }
 
     /// What was seen of a response that came from this address on this connection.
@@ -259,7 +292,9 @@ impl Look {
         };
         let server = self.named.or_else(|| address.map(id));
         self.body.update(&self.length.to_le_bytes());
-        Seen { traits: self.traits, server, connection, body: self.body.finalize(), sent: self.sent }
+        let (body, sent, cookie) = (self.body.finalize(), self.sent, self.cookie);
+        let copy = self.copying.and_then(|copying| self.sampling.copies.keep(copying, self.length));
+        Seen { traits: self.traits, server, connection, body, sent, cookie, copy }
     }
 
     fn named_by(&self, head: &ResponseHead<'_>) -> Option<ServerId> {
@@ -269,6 +304,11 @@ impl Look {
         let is_it = |known: &Server| matches!(known, Server::Named(place, name) if *place == header && **name == *value);
         Some(self.sampling.id(is_it, || Server::Named(header, value.into())))
     }
+}
+
+/// The length of the body, if the head says it.
+fn length(head: &ResponseHead<'_>) -> Option<u64> {
+    std::str::from_utf8(head.fields.get("content-length")?).ok()?.trim().parse().ok()
 }
 
 /// Whether Cache-Control says that a response must not be stored, or how long it is fresh.

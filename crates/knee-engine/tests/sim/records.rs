@@ -227,6 +227,7 @@ pub fn collected(
             co_located: None,
             secure_origins: Vec::new(),
             new_servers: Vec::new(),
+            copies: Vec::new(),
         };
         let spare = collector.take(*worker, interval);
         assert_eq!(spare.measured.accounting(), Accounting::default(), "a spare share is empty");

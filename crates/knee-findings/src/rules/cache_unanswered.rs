@@ -1,8 +1,9 @@
 //! A cache in Redis that is asked and written for each request, and finds nothing.
 //!
 //! Needs a Redis or Valkey server and a load that only reads: a writer asks for what is new on purpose, to recognize
-//! what was there before. Looks at the last third of the run, because a cache begins empty. Does not know keys. Keys that
-//! are found and dropped for want of memory are `redis_evictions`; no cache at all is not seen.
+//! what was there before. Looks at the last third of the run, because a cache begins empty. Does not know keys. Keys
+//! that are found and dropped for want of memory are `redis_evictions`, and those that are flushed `cache_flushed`; no
+//! cache at all is not seen.
 
 use knee_core::observation::SourceKind;
 
@@ -30,7 +31,7 @@ pub(super) const RULE: Rule = Rule {
 
 /// Commands that read, and those that fill a cache.
 const READS: [&str; 6] = ["get", "getex", "mget", "hget", "hmget", "hgetall"];
-const FILLS: [&str; 6] = ["set", "setex", "psetex", "mset", "hset", "hmset"];
+pub(super) const FILLS: [&str; 6] = ["set", "setex", "psetex", "mset", "hset", "hmset"];
 /// Calls of reads per response.
 const ASKED: f64 = 0.5;
 const LOOK_UPS_MIN: f64 = 40.0;
@@ -38,7 +39,7 @@ const LOOK_UPS_HINT: f64 = 1_000.0;
 const MISSES: f64 = 0.95;
 /// Values written per look-up that found nothing.
 const WRITTEN: f64 = 0.8;
-const REPEATED: f64 = 0.75;
+pub(super) const REPEATED: f64 = 0.75;
 /// Share of all hits in the last third, and so many hits there, from which on a cache is being filled.
 const FILLING: f64 = 0.45;
 const FILLING_MIN: f64 = 10.0;
@@ -112,7 +113,7 @@ fn unanswered(evidence: &Evidence<'_>, redis: &Watched<'_>) -> Option<Draft> {
 }
 
 /// The share of the sampled responses whose body an earlier one of their endpoint had; `None` of few.
-fn repeated(evidence: &Evidence<'_>) -> Option<f64> {
+pub(super) fn repeated(evidence: &Evidence<'_>) -> Option<f64> {
     let endpoints = evidence.run.sampled.endpoints.values();
     let (responses, repeated) = endpoints.fold((0_u64, 0_u64), |(responses, repeated), looks| {
         (responses.saturating_add(looks.responses), repeated.saturating_add(looks.repeated))
@@ -128,7 +129,8 @@ mod tests {
     use crate::Confidence;
     use crate::testing::{RATE, Scene};
 
-    /// A page per request from a cache that finds this share of them, and in which so many values are written per request.
+    /// A page per request from a cache that finds this share of them, and in which so many values are written per
+    /// request.
     fn pages(found: f64, written: f64, repeated: u64) -> Scene {
         let mut scene = Scene::steady();
         let redis = scene.redis();

@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     source: "20 rows read for one that is returned are where `sort_mismatch` begins; no index has an order that only a join or a sum of other rows makes.",
     cause: "A list is ordered by the latest, the sum or the number of other rows, which are all read and joined for each page.",
     remedy: "Keep what the order needs in the row itself, written whenever it changes, with an index in this order. If the order is that of a column under another name, an index is enough.",
-    explains: &["wasted_reads", "deep_offset"],
+    explains: &["wasted_reads", "condensed_rows", "deep_offset"],
     check,
 };
 

@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     source: "autovacuum begins at 20 % of dead rows (autovacuum_vacuum_scale_factor).",
     cause: "Rows are updated and deleted faster than autovacuum removes them, it is off, or an old transaction forbids it.",
     remedy: "Let autovacuum run more often on this table (autovacuum_vacuum_scale_factor), and end transactions that stay open.",
-    explains: &["wasted_reads"],
+    explains: &["wasted_reads", "condensed_rows"],
     check,
 };
 

@@ -2,6 +2,7 @@
 //!
 //! Needs the run alone.
 
+use knee_core::outcome::Outcome;
 use knee_core::record::Point;
 
 use crate::definition::{Checked, Draft, Rule};
@@ -15,8 +16,8 @@ pub(super) const RULE: Rule = Rule {
     code: "growing_responses",
     finds: "responses that grow over the run",
     needs: "the run, with 8 whole intervals of 10 responses each",
-    limits: "bytes per response grow by 10 % over the run, and the median response time grows by 10 %, each with a Mann-Kendall score of 2.58 (1 % by chance)",
-    source: "The slope is Theil and Sen's; Mann and Kendall's test needs no distribution.",
+    limits: "bytes per response grow by 10 % over the run, and the median response time grows by 10 %, each with a Mann-Kendall score of 2.58 (1 % by chance). Nothing if 5 % of the responses are errors",
+    source: "The slope is Theil and Sen's; Mann and Kendall's test needs no distribution. Errors have bodies of another length, so that where their share changes, the mean of all bodies does.",
     cause: "The load creates data, and a response contains all of it: a list without a limit.",
     remedy: "Limit and page the list; or reset the data before each run, so that runs stay comparable.",
     explains: &["growing_cpu"],
@@ -27,12 +28,16 @@ const INTERVALS_MIN: usize = crate::trend::FIGURES_MIN;
 const RESPONSES_MIN: u64 = 10;
 const GROWTH: f64 = 0.1;
 const SCORE: f64 = 2.58;
+const ERRORS: f64 = 0.05;
 
 fn check(evidence: &Evidence<'_>) -> Checked {
     let mut points = evidence.steady();
     points.retain(|point| answered(point) >= RESPONSES_MIN);
     if points.len() < INTERVALS_MIN {
         return Err(Lack::of(format!("{INTERVALS_MIN} whole intervals of 10 responses each")));
+    }
+    if evidence.all().count(Outcome::HttpError) as f64 >= ERRORS * evidence.answered() as f64 {
+        return Ok(Vec::new());
     }
     let of = |figure: fn(&Point) -> f64| {
         let figures: Vec<f64> = points.iter().map(|point| figure(point)).collect();
@@ -89,6 +94,20 @@ mod tests {
             },
         );
         assert!(scene.found("growing_responses").is_some());
+    }
+
+    #[test]
+    fn errors_with_long_bodies_that_become_more_are_no_growth() {
+        let errors = |most: f64| {
+            Scene::with(move |sample, second, dice| {
+                sample.wait *= 1.0 + second as f64 / 30.0;
+                if dice.share() < most * second as f64 / 30.0 {
+                    (sample.status, sample.body) = (500, 4_000);
+                }
+            })
+        };
+        assert_eq!(errors(0.9).found("growing_responses"), None);
+        assert_eq!(errors(0.2).found("growing_responses"), None);
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     source: "A value up to 2 KB stays in its row and has no such block (TOAST_TUPLE_THRESHOLD); a block has 8 KiB, as PostgreSQL is built by default.",
     cause: "A document or a text is kept as one value. To read one field of it, PostgreSQL fetches and decompresses the whole value, once for each expression.",
     remedy: "Keep what lists show in columns of their own, or in an index on the expression; read the whole value only where it is shown.",
-    explains: &["wasted_reads"],
+    explains: &["wasted_reads", "condensed_rows"],
     check,
 };
 

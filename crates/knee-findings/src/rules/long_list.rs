@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
     source: "Each value is parsed and planned with every call; drivers and mappers cut lists at 500 to 1,000 values for this reason.",
     cause: "The service reads keys with one statement and sends them back in the text of the next. The text is long, no two are alike, and neither a plan nor statistics are kept.",
     remedy: "Join both statements; or send the keys as one array: `= ANY($1)`.",
-    explains: &["wasted_reads"],
+    explains: &["wasted_reads", "condensed_rows"],
     check,
 };
 

@@ -5,6 +5,7 @@
 use knee_core::observation::SourceKind;
 
 use crate::bound;
+use crate::commands;
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
 use crate::figure::{number, percent, seconds};
@@ -45,7 +46,7 @@ fn main_thread(redis: &Watched<'_>) -> Option<Rise> {
 
 /// The command that takes most of the time, if a call of it takes long.
 fn slow(evidence: &Evidence<'_>, redis: &Watched<'_>) -> Option<Draft> {
-    let times = redis.rises("redis.command.time");
+    let times = commands::rises(redis, "redis.command.time");
     let all: f64 = times.iter().map(|(_, rise)| rise.amount).sum();
     let (command, time) = times.into_iter().next()?;
     let executing = time.per_second()?;
@@ -107,7 +108,7 @@ fn large(evidence: &Evidence<'_>, redis: &Watched<'_>) -> Option<Draft> {
     .into_iter()
     .flatten()
     .collect();
-    let (command, _) = redis.rises("redis.command.calls").into_iter().next()?;
+    let (command, _) = commands::rises(redis, "redis.command.calls").into_iter().next()?;
     (signals.len() == 2).then(|| Draft {
         subject: Subject::of(SubjectKind::Statement, command, Some(&redis.source.name)),
         statement: format!(

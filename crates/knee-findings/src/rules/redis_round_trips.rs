@@ -4,6 +4,7 @@
 
 use knee_core::observation::SourceKind;
 
+use crate::commands;
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
 use crate::figure::number;
@@ -27,7 +28,8 @@ const BYTES: f64 = 512.0;
 fn check(evidence: &Evidence<'_>) -> Checked {
     let mut drafts = Vec::new();
     for redis in evidence.needed(SourceKind::Redis)? {
-        let Some((command, calls)) = redis.rises("redis.command.calls").into_iter().next() else { continue };
+        let calls = commands::rises(&redis, "redis.command.calls");
+        let Some((command, calls)) = calls.into_iter().next() else { continue };
         let per_request = evidence.per_request(calls);
         let bytes = redis.rise("redis.input_bytes", "").zip(redis.rise("redis.commands", ""));
         let bytes = bytes.map(|(bytes, commands)| bytes.amount / commands.amount);
@@ -77,5 +79,15 @@ mod tests {
         };
         assert_eq!(of(200.0).unwrap().evidence.len(), 2);
         assert_eq!(of(3.0), None);
+    }
+
+    #[test]
+    fn commands_of_the_observer_are_none_of_the_service_however_few_responses_there_are() {
+        let mut scene = Scene::steady();
+        let redis = scene.redis();
+        scene.counter(redis, "redis.command.calls", "info", 12_000.0);
+        assert_eq!(scene.found("redis_round_trips"), None);
+        scene.counter(redis, "redis.command.calls", "hget", 12_000.0);
+        assert_eq!(scene.found("redis_round_trips").unwrap().subject.name, "hget");
     }
 }

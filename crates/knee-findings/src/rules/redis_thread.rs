@@ -5,6 +5,7 @@
 use knee_core::observation::SourceKind;
 
 use crate::bound;
+use crate::commands;
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
 use crate::figure::percent;
@@ -44,7 +45,7 @@ fn check(evidence: &Evidence<'_>) -> Checked {
         ) else {
             continue;
         };
-        let commands = redis.rises("redis.command.time");
+        let commands = commands::rises(&redis, "redis.command.time");
         let all: f64 = commands.iter().filter_map(|(_, rise)| rise.per_second()).sum();
         let most = commands.first().map_or(String::new(), |(name, rise)| {
             format!(

@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     source: "A join of a row with its list returns as many rows as the list has: as one scan of it reads. With two lists, each scan of one comes with every row of the other. A row that is in the response takes more bytes than a number of ten digits with its signs, unless the body is compressed. 500 rows and factor 5 are two lists of 22 entries each.",
     cause: "An object is read together with two of its lists by joins (eager loading, Include, JOIN FETCH): each entry of one list comes with each entry of the other, and the service drops the copies.",
     remedy: "Read each list with a statement of its own (split query, selectinload, preload), or aggregate the lists in subqueries.",
-    explains: &["wasted_reads"],
+    explains: &["wasted_reads", "condensed_rows"],
     check,
 };
 

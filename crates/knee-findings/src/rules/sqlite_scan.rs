@@ -2,8 +2,8 @@
 //! join.
 //!
 //! Needs the service to count this with `knee-sqlite`. It does not know how many rows a statement returned; what the
-//! responses can hold says that it cannot have been all. Proposes columns, and does not weigh what an index costs
-//! writes.
+//! responses can hold says that it cannot have been all. How many rows a statement changed is not known either; there, its
+//! time is the second signal. Proposes columns, and does not weigh what an index costs writes.
 
 use std::collections::BTreeSet;
 
@@ -18,10 +18,10 @@ pub(super) const RULE: Rule = Rule {
     code: "sqlite_scan",
     finds: "a statement of SQLite that scans a table from end to end, or makes an index for each call",
     needs: "a page of metrics with those of the library `knee-sqlite`",
-    limits: "a statement with 10 % of the time of all statements steps over 1,000 rows per call in scans from end to end, and over 0.2 rows per byte of the responses; it compares a column with a value, or sorts to return a page, and does not count, sum or group. Or it puts 1,000 rows per call into an automatic index, and takes 10 % of the mean response time. Two of them, or nothing",
+    limits: "a statement with 10 % of the time of all statements steps over 1,000 rows per call in scans from end to end, and over 0.2 rows per byte of the responses or, if it changes rows, takes 10 % of the mean response time; it has a condition, or sorts to return a page, and does not count, sum or group. Or it puts 1,000 rows per call into an automatic index, and takes 10 % of the mean response time. Two of them, or nothing",
     source: "A row takes 5 bytes of a response at least, also compressed: a statement that reads more rows than that does not return them. 1,000 rows are some dozen pages of the file, of which a search by an index reads two or three. SQLite makes automatic indexes where a scan per row would cost more, and forgets them when the statement ends.",
-    cause: "No index begins with the column that is compared, ordered or joined, so each call reads the whole table, and its time grows with the table.",
-    remedy: "Create an index on the columns that are compared, then those of the order; EXPLAIN QUERY PLAN says SEARCH instead of SCAN then. A pattern that begins with anything needs FTS5.",
+    cause: "No index begins with the column that is compared, ordered or joined, or a function stands around it, so each call reads the whole table, and its time grows with the table.",
+    remedy: "Create an index on the columns that are compared, then those of the order; EXPLAIN QUERY PLAN says SEARCH instead of SCAN then. A function around a column needs an index on the same expression, or a condition without it. A pattern that begins with anything needs FTS5.",
     explains: &[],
     check,
 };
@@ -49,7 +49,7 @@ fn scanning(evidence: &Evidence<'_>, page: &Page<'_>, call: &Call) -> Option<Dra
         STEPS,
         "the service: knee-sqlite, SQLITE_STMTSTATUS_FULLSCAN_STEP",
     );
-    let unreturned = steps.as_ref().and_then(|_| {
+    let unreturned = steps.as_ref().filter(|_| !changes(call)).and_then(|_| {
         Signal::at_least("such rows per byte of the responses", Unit::Count, per_byte, PER_BYTE, "the run")
     });
     let indexed = Signal::at_least(
@@ -66,8 +66,9 @@ fn scanning(evidence: &Evidence<'_>, page: &Page<'_>, call: &Call) -> Option<Dra
         OF_RESPONSE,
         SOURCE,
     );
-    let is_found = unreturned.is_some() || indexed.is_some() && time.is_some();
-    let is_scan = unreturned.is_some();
+    // Rows that a statement changes are in no response.
+    let is_scan = unreturned.is_some() || changes(call) && steps.is_some() && time.is_some();
+    let is_found = is_scan || indexed.is_some() && time.is_some();
     let signals: Vec<Signal> =
         [steps.filter(|_| is_scan), unreturned, indexed, time].into_iter().flatten().collect();
     is_found.then(|| Draft {
@@ -86,10 +87,28 @@ fn scanning(evidence: &Evidence<'_>, page: &Page<'_>, call: &Call) -> Option<Dra
 /// Whether it looks for some rows of many: those of a condition, or the first ones of an order.
 fn is_search(call: &Call) -> bool {
     let statement = &call.statement;
-    let compares =
-        !(statement.equals.is_empty() && statement.ranges.is_empty() && statement.patterns.is_empty());
+    // Also a condition that is not understood, such as `date(at) = ?`: what it lets through is known by the responses.
+    let compares = compares(call) || has(call, "where");
     let is_page = statement.limit && !statement.order.is_empty() && call.sorts > 0.0;
     (compares || is_page) && !query::condenses(&call.text)
+}
+
+/// Whether it compares columns with values, as far as its conditions are understood.
+fn compares(call: &Call) -> bool {
+    let statement = &call.statement;
+    !(statement.equals.is_empty() && statement.ranges.is_empty() && statement.patterns.is_empty())
+}
+
+/// Whether it changes rows, and returns none of them.
+fn changes(call: &Call) -> bool {
+    matches!(call.statement.verb.as_str(), "insert" | "update" | "delete" | "replace")
+        && !has(call, "returning")
+}
+
+/// Whether this word stands in its text, in letters of any case.
+fn has(call: &Call, wanted: &str) -> bool {
+    let mut words = call.text.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words.any(|word| word.eq_ignore_ascii_case(wanted))
 }
 
 /// A scan whose rows can all be in the responses is not what is found.
@@ -107,9 +126,14 @@ fn said(call: &Call, is_scan: bool) -> String {
 /// Columns for an index: those compared for equality, then a range or the order.
 fn remedy(call: &Call) -> Remedy {
     let statement = &call.statement;
-    let [table] = statement.tables.as_slice() else {
-        return Remedy::advice("create an index on the columns by which the tables are joined and compared");
-    };
+    let joined = "create an index on the columns by which the tables are joined and compared";
+    let [table] = statement.tables.as_slice() else { return Remedy::advice(joined) };
+    if has(call, "where") && !compares(call) {
+        return Remedy::advice(format!(
+            "create an index on {table} that serves the condition: on the expression if a function stands around \
+             the column"
+        ));
+    }
     let mut columns: Vec<&str> = statement.equals.iter().map(|column| column.name.as_str()).collect();
     let range = statement.ranges.first().map(|column| column.name.as_str());
     let order = statement.order.iter().map(|ordered| ordered.column.name.as_str());
@@ -119,6 +143,10 @@ fn remedy(call: &Call) -> Remedy {
     }
     let mut seen = BTreeSet::new();
     columns.retain(|column| seen.insert(*column));
+    if columns.is_empty() && statement.patterns.is_empty() {
+        // A table that is joined with itself.
+        return Remedy::advice(joined);
+    }
     if columns.is_empty() {
         return Remedy::advice(format!("search {table} with a full-text index (FTS5) instead of a pattern"));
     }
@@ -200,6 +228,41 @@ mod tests {
         let mut rare = scanning(FIND, 0.000_1, 20_000.0);
         rare.sqlite_statement(0, "SELECT name FROM users WHERE id = ?", 50.0, 0.000_1, 0.0);
         assert_eq!(rare.found("sqlite_scan"), None, "2 % of the time in SQLite");
+    }
+
+    #[test]
+    fn a_function_around_the_column_needs_an_index_on_the_expression() {
+        let finding = found("SELECT id FROM posts WHERE lower(title) = ?", 0.002, 20_000.0).unwrap();
+        assert!(finding.remedy.to_string().contains("on the expression"), "{}", finding.remedy);
+        let page = "SELECT id FROM posts WHERE lower(title) = ? ORDER BY id LIMIT ?";
+        let finding = found(page, 0.002, 20_000.0).unwrap();
+        assert!(
+            finding.remedy.to_string().contains("on the expression"),
+            "not on the order: {}",
+            finding.remedy
+        );
+        assert_eq!(found("SELECT id, where_bought FROM posts", 0.002, 20_000.0), None, "no condition");
+    }
+
+    #[test]
+    fn a_deletion_that_scans_is_found_by_its_time_and_one_in_the_background_is_not() {
+        let purge = "DELETE FROM posts WHERE datetime(at, ?) < datetime(?)";
+        let finding = found(purge, 0.002, 20_000.0).unwrap();
+        assert_eq!((finding.evidence.len(), finding.subject.name.as_str()), (2, purge));
+        let mut seldom = scanning(purge, 0.000_000_1, 0.0);
+        seldom.sqlite_statement(0, purge, 0.000_1, 0.09, 20_000.0);
+        assert_eq!(seldom.found("sqlite_scan"), None, "0.2 % of the response time");
+        assert_eq!(found("UPDATE posts SET seen = ?", 0.002, 20_000.0), None, "all rows are meant");
+        let taken = "DELETE FROM posts WHERE author = ? RETURNING title";
+        assert_eq!(
+            found(taken, 0.002, 20_000.0).unwrap().evidence.len(),
+            3,
+            "the responses cannot hold them"
+        );
+        let mut scene = Scene::with(|sample, _, _| sample.body = 200_000);
+        let page = scene.sqlite_page();
+        scene.sqlite_statement(page, taken, 1.0, 0.002, 20_000.0);
+        assert_eq!(scene.found("sqlite_scan"), None, "they can be in the responses");
     }
 
     #[test]

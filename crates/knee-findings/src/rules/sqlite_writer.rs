@@ -13,6 +13,7 @@ use crate::watched::Watched;
 
 pub(super) mod lock;
 mod long;
+mod waits;
 
 use lock::{held, share};
 
@@ -20,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
     code: "sqlite_writer",
     finds: "writers that queue for the write lock of SQLite, or commit one by one while the disk flushes",
     needs: "a SQLite file",
-    limits: "the write lock is held in 60 % of the samples; the CPUs, or those that an observed process can use, are busy to 70 % at most; a disk is busy 30 % of the time; a process waits in the kernel for a lock in 5 % of the samples. Or, with a lock that is held less: a disk flushes once for every second response, flushes of PostgreSQL's WAL left out; and there is a transaction that changes the database for every second response, or, if these are not counted, the lock is held for 30 % of the mean response time per response, in 5 samples at least. Or: the lock is held in 2 % of the samples, 10 at least; the share of the responses of an endpoint that are a slow group of their own (as `two_populations` has it) is that of these samples within a factor of 1.5, and the quartiles of this group differ by a factor of 2 at least: a hint. Otherwise two of them, or nothing",
+    limits: "the write lock is held in 60 % of the samples; the CPUs, or those that an observed process can use, are busy to 70 % at most; a disk is busy 30 % of the time; a process waits in the kernel for a lock in 5 % of the samples. Or, with a lock that is held less: a disk flushes once for every second response, flushes of PostgreSQL's WAL left out; and there is a transaction that changes the database for every second response, or, if these are not counted, the lock is held for 30 % of the mean response time per response, in 5 samples at least. Or: the lock is held in 2 % of the samples, 10 at least; the share of the responses of an endpoint that are a slow group of their own (as `two_populations` has it) is that of these samples within a factor of 1.5, and the quartiles of this group differ by a factor of 2 at least: a hint. It is none if a page of `knee-sqlite` says the same: its transactions hold the lock for this share of the time within a factor of 1.5, and the statements that find it held, 5 at least, wait for 5 ms each, and for the upper quartile of the slow group within a factor of 2. Otherwise two of them, or nothing",
     source: "One lock is one server: at 60 % of its time, requests wait longer for it than they hold it (M/M/1). Of arrivals that do not know of each other, as many find the lock held as is its share of the time (PASTA), and they wait for what is left of it: any part, so that a quarter waits for less than a quarter of it, and a quarter for more than three quarters. SQLite tries again after sleeps of 1 to 100 ms, which makes waits up to twice as long as what is left.",
     cause: "SQLite has one writer at a time. Each transaction flushes (synchronous=FULL), or stays open while the service does something else, or while a statement of it scans a table; a rollback journal also keeps readers out.",
     remedy: "Use journal_mode=WAL with synchronous=NORMAL, put several changes into a transaction, keep transactions short: find rows before the transaction or by an index, and delete few at a time.",

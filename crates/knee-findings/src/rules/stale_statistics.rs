@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     source: "autovacuum analyzes at 10 % of changed rows (autovacuum_analyze_scale_factor).",
     cause: "Rows were loaded or changed, and ANALYZE has not run since: the planner chooses by old numbers.",
     remedy: "Run ANALYZE on the table after loading it, and let autovacuum run.",
-    explains: &["wasted_reads"],
+    explains: &["wasted_reads", "condensed_rows"],
     check,
 };
 

@@ -23,31 +23,47 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-const BLOCKS: f64 = 100.0;
+pub(super) const BLOCKS: f64 = 100.0;
 const BLOCKS_PER_ROW: f64 = 50.0;
 const ROWS: f64 = 1_000.0;
 const TIMES: f64 = 20.0;
 /// Share of the mean response time.
-const OF_RESPONSE: f64 = 0.3;
+pub(super) const OF_RESPONSE: f64 = 0.3;
 
 fn check(evidence: &Evidence<'_>) -> Checked {
     let mut drafts = Vec::new();
     for (server, queries) in query::servers(evidence)? {
         for query in query::heavy(&queries).filter(|query| is_search(query)) {
-            let of_response = evidence.response_mean().map(|mean| query.seconds_per_request() / mean);
-            if of_response.is_none_or(|share| share < OF_RESPONSE) {
-                continue;
+            if is_large_part(evidence, query)
+                && let Some(blocks) = blocks_per_row(query)
+                && let Some((scanned, table)) = most_wasted(&server, &queries, query)
+            {
+                drafts.push(draft(evidence, &server, query, &table, vec![blocks, scanned]));
             }
-            let tables = query.statement.tables.iter().filter_map(|named| query::table(&server, named));
-            let wasted =
-                tables.filter_map(|table| signals(&server, &queries, query, &table).zip(Some(table)));
-            let most = wasted.max_by(|(_, one), (_, other)| {
-                one.rows_read_per_second().total_cmp(&other.rows_read_per_second())
-            });
-            drafts.extend(most.map(|(signals, table)| draft(evidence, &server, query, &table, signals)));
         }
     }
     Ok(drafts)
+}
+
+/// Whether a statement takes a large part of the response time.
+fn is_large_part(evidence: &Evidence<'_>, query: &Query<'_>) -> bool {
+    of_response(evidence, query).is_some_and(|share| share >= OF_RESPONSE)
+}
+
+/// The time of a statement per response, as a share of the mean response time.
+pub(super) fn of_response(evidence: &Evidence<'_>, query: &Query<'_>) -> Option<f64> {
+    evidence.response_mean().map(|mean| query.seconds_per_request() / mean)
+}
+
+/// The table of a statement of which scans read most rows, if that is out of proportion.
+pub(super) fn most_wasted<'s>(
+    server: &Watched<'s>,
+    queries: &[Query<'_>],
+    query: &Query<'_>,
+) -> Option<(Signal, Table<'s>)> {
+    let tables = query.statement.tables.iter().filter_map(|named| query::table(server, named));
+    let wasted = tables.filter_map(|table| scanned(server, queries, query, &table).zip(Some(table)));
+    wasted.max_by(|(_, one), (_, other)| one.rows_read_per_second().total_cmp(&other.rows_read_per_second()))
 }
 
 /// Whether a statement looks for rows, all of which it returns or changes.
@@ -57,39 +73,40 @@ fn is_search(query: &Query<'_>) -> bool {
         && !query.condenses()
 }
 
-/// The blocks of the statement and the rows of the table's scans, if both are out of proportion.
-fn signals(
+/// The blocks of the statement, if they are out of proportion to its rows.
+fn blocks_per_row(query: &Query<'_>) -> Option<Signal> {
+    let blocks = Some(query.blocks_per_row());
+    Signal::at_least(
+        "blocks read per row returned",
+        Unit::Count,
+        blocks,
+        BLOCKS_PER_ROW,
+        "pg_stat_statements",
+    )
+}
+
+/// The rows of the table's scans, if they are out of proportion, and if no other statement reads more of the table.
+fn scanned(
     server: &Watched<'_>,
     queries: &[Query<'_>],
     query: &Query<'_>,
     table: &Table<'_>,
-) -> Option<Vec<Signal>> {
+) -> Option<Signal> {
     let of_table = || queries.iter().filter(|other| other.names(server, table));
     let blocks = |query: &Query<'_>| query.blocks * query.per_second;
-    let is_largest = of_table().all(|other| blocks(other) <= blocks(query));
+    if of_table().any(|other| blocks(other) > blocks(query)) {
+        return None;
+    }
     let calls: f64 = of_table().map(|other| other.per_second).sum();
     let returned: f64 = of_table().map(Query::rows_per_second).sum();
     let read = table.rows_read_per_second();
-    let signals: Vec<Signal> = [
-        Signal::at_least(
-            "blocks read per row returned",
-            Unit::Count,
-            Some(query.blocks_per_row()),
-            BLOCKS_PER_ROW,
-            "pg_stat_statements",
-        ),
-        Signal::at_least(
-            format!("rows that scans of {} read, per row that statements on it return", table.name),
-            Unit::Count,
-            Some(read / returned).filter(|_| read >= ROWS * calls),
-            TIMES,
-            "pg_stat_user_tables",
-        ),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    (is_largest && signals.len() == 2).then_some(signals)
+    Signal::at_least(
+        format!("rows that scans of {} read, per row that statements on it return", table.name),
+        Unit::Count,
+        Some(read / returned).filter(|_| read >= ROWS * calls),
+        TIMES,
+        "pg_stat_user_tables",
+    )
 }
 
 fn draft(

@@ -33,6 +33,8 @@ struct Backend {
     /// Seconds since it was started.
     age: f64,
     transaction_age: Option<f64>,
+    /// Seconds since its last statement ended; none while one runs. `None` if it is hidden from the observer.
+    idle_age: Option<f64>,
     xmin_age: Option<f64>,
     blockers: Vec<i32>,
 }
@@ -128,6 +130,14 @@ impl Activity {
             figures.put("activity.backends.busy", application, Count, Gauge, busy().count() as f64);
             let youngest = busy().filter_map(|backend| backend.transaction_age).reduce(f64::min);
             figures.put("activity.transaction_age.youngest", application, Seconds, Gauge, youngest);
+            let Some(ages) = idle_ages(own()) else { continue };
+            for (name, place) in [
+                ("activity.idle_age.youngest", 0),
+                ("activity.idle_age.median", ages.len() / 2),
+                ("activity.idle_age.oldest", ages.len().saturating_sub(1)),
+            ] {
+                figures.put(name, application, Seconds, Gauge, ages.get(place).copied());
+            }
         }
     }
 
@@ -196,6 +206,13 @@ impl Backend {
     }
 }
 
+/// For how long these backends have been without a statement, the shortest time first; `None` if one of them is hidden.
+fn idle_ages<'a>(backends: impl Iterator<Item = &'a Backend>) -> Option<Vec<f64>> {
+    let mut ages: Vec<f64> = backends.map(|backend| backend.idle_age).collect::<Option<_>>()?;
+    ages.sort_by(f64::total_cmp);
+    Some(ages)
+}
+
 /// The blockers of every backend that waits for a lock.
 const ALL_BLOCKERS: &str = "wait_event_type = 'Lock'";
 
@@ -212,7 +229,7 @@ fn question(version: u32, database: u32, blockers: &str) -> String {
     format!(
         "SELECT /* knee-observe */ pid, application_name, state, wait_event_type, wait_event, {query_id}, \
          clock_timestamp(), backend_start, xact_start, age(backend_xmin), \
-         CASE WHEN {blockers} THEN pg_blocking_pids(pid) END \
+         CASE WHEN {blockers} THEN pg_blocking_pids(pid) END, state_change \
          FROM pg_stat_get_activity(NULL) WHERE datid = {database} AND backend_type = 'client backend' \
          AND application_name <> 'knee-observe'"
     )
@@ -223,10 +240,12 @@ fn backend(row: &Row) -> Backend {
     let time = |place: usize| row.try_get::<_, Option<SystemTime>>(place).unwrap_or_default();
     let (now, application) = (time(6), text(1).filter(|name| !name.is_empty()));
     let age = |place: usize| Some(seconds(time(place)?, now?));
+    let state = text(2).unwrap_or_default();
     Backend {
         pid: row.try_get(0).unwrap_or_default(),
         application: label(&application.unwrap_or_else(|| "(none)".to_owned())),
-        state: text(2).unwrap_or_default(),
+        idle_age: if state == "active" { Some(0.0) } else { age(11).map(|age| age.max(0.0)) },
+        state,
         wait: text(3).zip(text(4)).map(|(kind, event)| label(&format!("{kind}:{event}"))),
         statement: row.try_get::<_, Option<i64>>(5).unwrap_or_default().filter(|id| *id != 0),
         age: age(7).unwrap_or(f64::MAX),
@@ -264,6 +283,7 @@ mod tests {
             statement: Some(100 + i64::from(pid)),
             age: f64::from(pid) * 5.0,
             transaction_age: Some(f64::from(pid)),
+            idle_age: Some(if state == "active" { 0.0 } else { f64::from(pid) }),
             blockers: blockers.to_vec(),
             ..Backend::default()
         }
@@ -314,6 +334,26 @@ mod tests {
         let youngest = |application| figures.value("activity.transaction_age.youngest", application);
         assert_eq!([youngest("shop"), youngest("dump"), youngest("jobs")], [Some(1.0), Some(900.0), None]);
         assert_eq!(figures.value("activity.backends.busy", "shop"), Some(2.0));
+    }
+
+    #[test]
+    fn each_application_has_the_times_for_which_its_sessions_had_no_statement_unless_some_are_hidden() {
+        let mut activity = Activity::default();
+        let hidden = Backend { application: "dump".to_owned(), idle_age: None, ..backend(9, "", None, &[]) };
+        activity.count(vec![
+            backend(8, "idle", None, &[]),
+            backend(2, "active", None, &[]),
+            backend(3, "idle in transaction", None, &[]),
+            hidden,
+        ]);
+        let mut figures = Figures::default();
+        activity.put_applications(&mut figures);
+        let age = |which: &str, of: &str| figures.value(&format!("activity.idle_age.{which}"), of);
+        assert_eq!(
+            ["youngest", "median", "oldest"].map(|which| age(which, "app")),
+            [Some(0.0), Some(3.0), Some(8.0)]
+        );
+        assert_eq!(age("median", "dump"), None);
     }
 
     #[test]

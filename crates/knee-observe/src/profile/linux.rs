@@ -2,7 +2,8 @@
 //!
 //! The kernel takes a sample of each thread per hundredth of a second of CPU time, and of every so many-th system call, and
 //! keeps them in rings. [`events`] empties these, [`names`] finds the function at an address, and [`largest`] decides which
-//! functions are reported. Stacks are not read: a function has the time in which it ran itself.
+//! functions are reported. [`budget`] bounds the descriptors, [`busiest`] finds the threads that get them. Stacks are not
+//! read: a function has the time in which it ran itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -11,9 +12,11 @@ use std::time::Duration;
 use knee_core::unit::Nanos;
 
 use crate::figures::{Count, Counter, Figures};
-use crate::process::{family, identity};
+use crate::process::tree::{family, identity};
 use crate::sampler::{About, Depth, Sampler, Unreadable};
 
+mod budget;
+mod busiest;
 mod compiled;
 mod elf;
 mod events;

@@ -2,6 +2,7 @@
 //!
 //! Pure. A field that is missing leaves its figure out: versions differ, and so do forks.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use knee_core::observation::{FigureUnit, SeriesKind};
@@ -46,6 +47,10 @@ const SETTINGS: [(&str, &str); 5] = [
     ("aof_enabled", "aof_enabled"),
 ];
 
+/// The words with which the observer's own commands begin, as it sends them.
+const ASKED: [[&str; 2]; 5] =
+    [["INFO", "all"], ["INFO", "clients"], ["CLIENT", "LIST"], ["SLOWLOG", "GET"], ["LATENCY", "LATEST"]];
+
 /// Most labels of one name.
 const LABELS_MAX: usize = 300;
 
@@ -62,14 +67,15 @@ pub(super) fn clients(text: &str) -> Option<(f64, f64)> {
     Some((number(text, "connected_clients")?, number(text, "blocked_clients")?))
 }
 
-/// By an answer of `CLIENT LIST`, the blocked clients from which more commands have come, which wait.
-pub(super) fn held_up(list: &str) -> f64 {
-    let is_held_up = |line: &&str| {
+/// By an answer of `CLIENT LIST`, the commands that block clients from which more commands have come, which wait.
+pub(super) fn held_up(list: &str) -> BTreeSet<String> {
+    let blocking = |line: &str| {
         let is_blocked = of_client(line, "flags").is_some_and(|flags| flags.contains('b'));
         let unread = of_client(line, "qbuf").and_then(|bytes| bytes.parse::<u64>().ok());
-        is_blocked && unread.is_some_and(|bytes| bytes > 0)
+        let is_held_up = is_blocked && unread.is_some_and(|bytes| bytes > 0);
+        is_held_up.then(|| label(of_client(line, "cmd").unwrap_or("unknown")).to_ascii_lowercase())
     };
-    list.lines().filter(is_held_up).count() as f64
+    list.lines().filter_map(blocking).collect()
 }
 
 /// A value of `id=3 addr=127.0.0.1:52555 flags=b qbuf=0`.
@@ -175,6 +181,8 @@ pub(super) struct Slow {
     micros: i64,
     command: String,
     arguments: usize,
+    /// Whether the observer has sent it.
+    pub(super) is_own: bool,
 }
 
 impl fmt::Display for Slow {
@@ -216,11 +224,17 @@ pub(super) fn slow(entry: &Value) -> Option<Slow> {
     };
     // A name can be up to 128 bytes long in the log, and anything can stand there.
     let command = label(&text_of(words.first()?)?).to_ascii_uppercase();
-    Some(Slow { id: *id, micros: *micros, command, arguments: words.len() - 1 })
+    let begins = |asked: &[&str; 2]| {
+        asked.iter().zip(words).all(|(word, sent)| text_of(sent).as_deref() == Some(*word))
+    };
+    let is_own = words.len() >= 2 && ASKED.iter().any(begins);
+    Some(Slow { id: *id, micros: *micros, command, arguments: words.len() - 1, is_own })
 }
 
 #[cfg(test)]
 mod tests {
+    use knee_core::observation::OBSERVING_COMMANDS;
+
     use super::*;
 
     const INFO: &str = "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\n\r\n# Clients\r\n\
@@ -262,12 +276,13 @@ mod tests {
     }
 
     #[test]
-    fn blocked_clients_that_have_sent_more_are_counted_and_no_others() {
+    fn commands_behind_which_others_wait_are_found_and_those_of_clients_that_only_block_are_not() {
         let list = "id=3 addr=127.0.0.1:50002 fd=8 name=qbuf=9 age=5 idle=0 flags=b db=0 qbuf=28 qbuf-free=20446 cmd=blpop\n\
             id=4 addr=127.0.0.1:50004 fd=9 name= age=5 idle=0 flags=b db=0 qbuf=0 qbuf-free=20474 cmd=blpop\n\
             id=5 addr=127.0.0.1:50006 fd=10 name=b age=5 idle=0 flags=N db=0 qbuf=26 qbuf-free=20448 cmd=client|list\n";
-        assert_eq!(held_up(list).to_bits(), 1f64.to_bits());
-        assert_eq!(held_up("").to_bits(), 0f64.to_bits());
+        assert_eq!(held_up(list), BTreeSet::from(["blpop".to_owned()]));
+        assert_eq!(held_up(&list.replace("qbuf=28", "qbuf=0")), BTreeSet::new());
+        assert_eq!(held_up(""), BTreeSet::new());
         assert_eq!(clients(INFO), Some((3.0, 1.0)));
     }
 
@@ -286,6 +301,25 @@ mod tests {
         assert_eq!((found.id, found.to_string().as_str()), (7, "15000 us SET (2 arguments)"));
         assert_eq!(slow(&Value::Nil), None);
         assert_eq!(slow(&Value::Array(vec![Value::Int(1)])), None);
+    }
+
+    #[test]
+    fn a_slow_command_of_the_observer_is_recognized_and_those_of_others_are_not_taken_for_it() {
+        let is_own = |words: &[&str]| {
+            let words = words.iter().map(|word| Value::BulkString(word.as_bytes().to_vec())).collect();
+            let entry = vec![Value::Int(7), Value::Int(0), Value::Int(60), Value::Array(words)];
+            slow(&Value::Array(entry)).unwrap().is_own
+        };
+        assert!(is_own(&["INFO", "clients"]) && is_own(&["SLOWLOG", "GET", "32"]));
+        assert!(!is_own(&["INFO"]) && !is_own(&["info"]) && !is_own(&["CLIENT", "KILL"]));
+    }
+
+    #[test]
+    fn findings_leave_out_what_the_observer_asks_for() {
+        for [command, word] in ASKED.map(|words| words.map(str::to_ascii_lowercase)) {
+            let name = if command == "info" { command } else { format!("{command}|{word}") };
+            assert!(OBSERVING_COMMANDS.contains(&name.as_str()), "{name}");
+        }
     }
 
     proptest::proptest! {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{beginning, parse};
-use crate::process::family;
+use crate::process::tree::family;
 
 /// Most files that are returned.
 const FILES_MAX: usize = 8;

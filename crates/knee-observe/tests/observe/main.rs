@@ -6,6 +6,9 @@
 mod hypothetical;
 
 #[cfg(target_os = "linux")]
+mod pgbouncer;
+
+#[cfg(target_os = "linux")]
 mod postgres;
 
 #[cfg(target_os = "linux")]

@@ -18,13 +18,13 @@ use crate::redis::run;
 use crate::world::{Beside, World, last};
 
 /// An authority, with a folder for its PEM files. Its own certificate is `ca.pem`.
-struct Authority {
-    folder: TempDir,
+pub struct Authority {
+    pub folder: TempDir,
     issuer: Issuer<'static, KeyPair>,
 }
 
 impl Authority {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.distinguished_name.push(DnType::CommonName, "authority for tests");
@@ -35,12 +35,12 @@ impl Authority {
     }
 
     /// The path of a file in its folder.
-    fn file(&self, name: &str) -> String {
+    pub fn file(&self, name: &str) -> String {
         self.folder.path().join(name).display().to_string()
     }
 
     /// A certificate for a host name and its key, which are also in the files `HOST.pem` and `HOST.key`.
-    fn issue(&self, host: &str) -> (Certificate, KeyPair) {
+    pub fn issue(&self, host: &str) -> (Certificate, KeyPair) {
         let mut params = CertificateParams::new(vec![host.to_owned()]).unwrap();
         params.distinguished_name.push(DnType::CommonName, host);
         let key = KeyPair::generate().unwrap();
@@ -52,7 +52,7 @@ impl Authority {
 }
 
 /// Why a target is refused.
-fn refusal(target: &str) -> String {
+pub fn refusal(target: &str) -> String {
     let seen = Beside::start(&[target]).stop();
     let SourceState::Refused { reason } = &seen.sources[0].state else {
         panic!("{target}: {:?}", seen.sources)
@@ -61,7 +61,7 @@ fn refusal(target: &str) -> String {
 }
 
 /// Waits until a server does what it was asked to do.
-fn wait(what: &str, done: impl Fn() -> bool) {
+pub fn wait(what: &str, done: impl Fn() -> bool) {
     let waited = (0..250).any(|_| {
         thread::sleep(Duration::from_millis(20));
         done()

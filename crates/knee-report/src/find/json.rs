@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::sentence::{decisive, word};
-use super::{Proof, Search, Tried, VERSION, sentence};
+use super::{Considered, Proof, Search, Tried, VERSION, sentence};
 use crate::View;
 use crate::json::{self, pretty};
 use crate::study::row_of;
@@ -21,6 +21,7 @@ struct Document<'a> {
     findings: &'a Report,
     run: Value,
     notes: &'a [String],
+    remedies: &'a [Considered],
     proof: Proven<'a>,
 }
 
@@ -76,6 +77,7 @@ pub fn render(search: &Search) -> String {
         findings: &search.look.findings,
         run: run(&search.look),
         notes: &search.notes,
+        remedies: &search.remedies,
         proof,
     })
 }

@@ -84,7 +84,8 @@ fn shown(tried: &Tried, remedy: &str) -> String {
         return "not proven: no block has both sides".to_owned();
     };
     let Some(change) = &effect.change else {
-        return format!("not proven: {}", result(effect, conclusion.confidence()));
+        let result = result(effect, conclusion.confidence());
+        return format!("not proven: {result}{}", unusable(conclusion));
     };
     let middle = |cell| row_of(conclusion, cell, effect.metric).map(|value| figure(effect.metric, value));
     let (from, to) = (middle(&effect.from), middle(&effect.to));
@@ -99,6 +100,16 @@ fn shown(tried: &Tried, remedy: &str) -> String {
         _ if change.estimate < 0.0 => format!("with {remedy}, {} falls{ends}, {result}", effect.metric),
         _ => format!("with {remedy}, {} rises{ends}, {result}", effect.metric),
     }
+}
+
+/// Why trials of a comparison without an estimate did not count, by the first of them.
+fn unusable(conclusion: &Conclusion) -> String {
+    let Some(first) = conclusion.lost.first() else { return String::new() };
+    let (name, why) = (clean::line(&first.cell.variant), clean::line(&first.why));
+    format!(
+        "; {} cannot be used, the first is one of `{name}`: {why}",
+        counted(conclusion.lost.len() as u64, "trial")
+    )
 }
 
 /// The first comparison with an estimate, or the first one; `None` without any.

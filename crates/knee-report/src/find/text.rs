@@ -29,7 +29,10 @@ pub fn render(search: &Search, style: &Style) -> String {
     match &search.proof {
         Proof::NotTried { by_hand, .. } => blocks.push(by_hand_lines(by_hand, style)),
         Proof::Tried(tried) => {
-            blocks.push(proof(tried, style));
+            let mut lines = proof(tried, style);
+            let left_out = search.left_out();
+            lines.extend(left_out.iter().flat_map(|line| wrap_words("  ", &clean::line(line), style.width)));
+            blocks.push(lines);
             blocks.push(after(tried, style));
         }
     }

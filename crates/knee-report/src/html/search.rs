@@ -25,21 +25,22 @@ pub fn search(search: &Search, style: &Style) -> String {
     front.subject.clone_from(&search.title);
     front.answer.insert(0, find::sentence(search));
     front.points.extend(search.notes.iter().cloned());
-    let mut sections = proof(&search.proof, style);
+    let mut sections = proof(search, style);
     sections.extend(of_the_load);
     let data = Data::whole(find::json(search), &kept::search(search, style));
     Page { front, sections, data, moments, place: Place::File }.render()
 }
 
-fn proof(proof: &Proof, style: &Style) -> Vec<Section> {
-    match proof {
+fn proof(search: &Search, style: &Style) -> Vec<Section> {
+    match &search.proof {
         Proof::NotTried { by_hand, .. } if by_hand.is_empty() => Vec::new(),
         Proof::NotTried { by_hand, .. } => {
             vec![Section::new("by-hand", "To prove it by hand", "", lines(by_hand))]
         }
         Proof::Tried(tried) => {
             let remark = "trials with and without the remedy, in random order";
-            let mut sections = vec![Section::new("proof", "Proof", remark, trials(tried))];
+            let mut sections =
+                vec![Section::new("proof", "Proof", remark, trials(tried, &search.left_out()))];
             sections.extend(after(tried, style));
             sections
         }
@@ -51,7 +52,7 @@ fn lines(lines: &[String]) -> Markup {
     html! { pre tabindex="0" role="region" aria-label="Lines to copy" { (lines.join("\n")) } }
 }
 
-fn trials(tried: &Tried) -> Markup {
+fn trials(tried: &Tried, left_out: &[String]) -> Markup {
     let conclusion = &tried.conclusion;
     let rows = forest::rows(conclusion, |_| true);
     html! {
@@ -60,6 +61,7 @@ fn trials(tried: &Tried) -> Markup {
             (forest_table(&rows, By::Metric, &forest::interval_heading(conclusion), FOREST_MAX))
         }
         p.note { (words::sentence(&study::trust(conclusion))) }
+        @for line in left_out { p.note { (words::sentence(line)) } }
     }
 }
 

@@ -22,7 +22,7 @@ pub fn notes(conclusion: &Conclusion) -> Vec<String> {
     }
     if conclusion.blocks < conclusion.least_blocks {
         let (blocks, least) = (count(conclusion.blocks, "block"), conclusion.least_blocks);
-        notes.push(format!("{blocks} cannot show a difference: it takes {least}"));
+        notes.push(format!("{blocks} cannot give a verdict: it takes {least}"));
     }
     for variant in &conclusion.variants {
         if let Some(reason) = &variant.lost {

@@ -88,8 +88,16 @@ pub fn result(effect: &Effect, level: f64) -> String {
         return format!("undecided: {}", why.unwrap_or_else(|| "nothing was measured".to_owned()));
     };
     let change = value::estimate(effect.metric, change, level, effect.n_blocks);
-    let needed = effect.blocks_needed.map_or_else(String::new, |blocks| format!("; ~{blocks} blocks needed"));
+    let needed =
+        effect.blocks_needed.map_or_else(|| too_few(effect), |blocks| format!("; ~{blocks} blocks needed"));
     format!("{change}, {}{needed}", verdict_of(effect))
+}
+
+/// `; a verdict needs 6 blocks` where there are fewer; nothing otherwise.
+fn too_few(effect: &Effect) -> String {
+    let is_few = |reason: &&Reason| matches!(reason, Reason::TooFewBlocks { .. });
+    let why = effect.reasons.iter().find(is_few).and_then(|few| reason(effect.metric, few));
+    why.map_or_else(String::new, |why| format!("; {why}"))
 }
 
 /// The change of an effect by its metric, with the interval and the verdict: `39.3× goodput (95 % CI 35.7× to 43.1×, 8
@@ -97,7 +105,7 @@ pub fn result(effect: &Effect, level: f64) -> String {
 pub fn amount(effect: &Effect, level: f64) -> String {
     let Some(change) = &effect.change else { return result(effect, level) };
     let written = value::estimate(effect.metric, change, level, effect.n_blocks);
-    let verdict = verdict_of(effect);
+    let verdict = verdict_of(effect) + &too_few(effect);
     match written.split_once(' ') {
         Some((factor, interval)) if factor.ends_with('×') => {
             format!("{factor} {} {interval}, {verdict}", effect.metric)
@@ -140,6 +148,15 @@ fn metric_of(metric: Metric, cells: &[&Cell]) -> String {
     part_of(cells).map_or_else(|| metric.to_string(), |part| format!("{metric} of {part}"))
 }
 
+/// A metric and the two sides of a change by it: `p95 of GET /todos, replica vs stock`. Names of variants and workloads
+/// that are the same on both sides are left out: they belong to the whole row.
+fn metric_between(metric: Metric, from: &Cell, to: &Cell) -> String {
+    let differing = [(&from.variant, &to.variant), (&from.workload, &to.workload)];
+    let sides = differing.into_iter().filter(|(from, to)| from != to);
+    let sides: Vec<String> = sides.map(|(from, to)| versus(from, to)).collect();
+    std::iter::once(metric_of(metric, &[from, to])).chain(sides).collect::<Vec<_>>().join(", ")
+}
+
 /// The name of a side where its workload is known: the variant, and its endpoint or statement if it has one.
 pub fn side(cell: &Cell) -> String {
     format!("{}{}", cell.variant, behind(cell))
@@ -161,7 +178,7 @@ fn reason(metric: Metric, reason: &Reason) -> Option<String> {
     let text = match reason {
         Reason::NotLarge { .. } | Reason::WithinMargin => return None,
         Reason::TooFewBlocks { needed } => {
-            format!("a verdict of a difference needs {}", value::count(*needed, "block"))
+            format!("a verdict needs {}", value::count(*needed, "block"))
         }
         Reason::Corrected { tests } => format!("not significant among {tests} tests"),
         Reason::LowerBound { side } => match side {
@@ -278,15 +295,17 @@ const fn expectation(metric: Metric, expect: Expectation) -> &'static str {
     }
 }
 
-/// What was measured of a claim, with its interval in brackets; `effect` is the comparison that it is about.
+/// What was measured of a claim, with its interval in brackets; `effect` is the comparison that it is about. A change
+/// names its two sides, for which the statement often has other words.
 pub fn measured(claim: &ClaimResult, effect: Option<&Effect>) -> String {
     let of = |metric: &Metric| metric_of(*metric, &claim.test.cells());
     let bracketed = |ends: Option<String>| ends.map_or_else(String::new, |ends| format!(" [{ends}]"));
     match &claim.basis {
-        Basis::Change { metric, change, effect: verdict, .. } => {
+        Basis::Change { from, to, metric, change, effect: verdict, .. } => {
+            let between = metric_between(*metric, from, to);
             let ends = bracketed(value::ends(*metric, change));
             let word = effect.map_or_else(|| self::verdict(*metric, *verdict).to_owned(), verdict_of);
-            format!("{}: {}{ends}, {word}", of(metric), value::change(*metric, change.estimate))
+            format!("{between}: {}{ends}, {word}", value::change(*metric, change.estimate))
         }
         Basis::Level { metric, level, at_least, n_blocks, .. } => {
             let written = |end: Option<f64>| end.map_or("?".to_owned(), |end| value::figure(*metric, end));

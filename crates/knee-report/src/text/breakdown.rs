@@ -95,5 +95,6 @@ fn words(part: &Part) -> String {
         PartKind::OtherCommands => format!("other commands of {name}"),
         PartKind::Cpu => format!("CPU time of {name}"),
         PartKind::CpuWait => format!("{name} waits for a CPU"),
+        PartKind::OtherService => format!("waiting for {times}{name}"),
     }
 }

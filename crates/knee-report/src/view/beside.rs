@@ -4,7 +4,9 @@
 
 use std::cmp::Ordering;
 
-use knee_core::observation::{Observations, Series, SeriesKind, Source, SourceKind, SourceState};
+use knee_core::observation::{
+    OBSERVING_COMMANDS, Observations, Series, SeriesKind, Source, SourceKind, SourceState,
+};
 use knee_core::record::{Point, Run};
 use knee_core::unit::Nanos;
 
@@ -267,7 +269,9 @@ fn redis(reader: &Reader<'_>) -> Vec<Fact> {
     let main = thread("redis.cpu.main.user", "redis.cpu.main.system");
     let main = main.or_else(|| thread("redis.cpu.user", "redis.cpu.system"));
     facts.extend(main.map(|share| fact("main thread busy", Amount::Share(share.min(1.0)))));
-    for (command, rise) in reader.top("redis.command.time").into_iter().take(TOP) {
+    let commands = reader.top("redis.command.time").into_iter();
+    let commands = commands.filter(|(command, _)| !OBSERVING_COMMANDS.contains(command));
+    for (command, rise) in commands.take(TOP) {
         let calls =
             reader.counter("redis.command.calls", command).and_then(|calls| reader.per_request(calls));
         facts.extend(reader.per_request(rise).map(|seconds| Fact {

@@ -58,6 +58,13 @@ fn a_report_names_the_parts_of_the_mean_response_time() {
 }
 
 #[test]
+fn a_report_names_the_service_that_a_response_waits_for() {
+    let view = view(vec![part(PartKind::OtherService, "10.0.0.2:443", 0.025, Some(2.0))], 0.0004);
+    let text = text::render(&view, &Style::default());
+    assert_eq!(section(&text)[1..], ["   25.0 ms  91.6 %  waiting for 2 x 10.0.0.2:443"]);
+}
+
+#[test]
 fn time_in_nothing_observed_is_in_the_short_form_too() {
     let view = view(vec![part(PartKind::Cpu, "mail (pid 4711)", 0.0002, None)], 0.0268);
     let text = text::render(&view, &Style::default());

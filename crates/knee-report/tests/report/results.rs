@@ -205,8 +205,9 @@ fn valid(metric: Metric, figure: f64) -> TrialResult {
     })
 }
 
-/// A study of two variants in so many blocks; the second one takes 9.4 % longer, give or take a little.
-fn a_little_slower(blocks: usize) -> Conclusion {
+/// A study of two variants in so many blocks; the second one takes 9.4 % longer, give or take a little, and in the first
+/// block so many times as long.
+fn a_little_slower(blocks: usize, first: f64) -> Conclusion {
     let text = r#"title = "two"
 [service.main]
 command = ["server", "{port}"]
@@ -236,8 +237,11 @@ expect = "same"
     let options = Options { blocks: Some(blocks), ..Options::default() };
     let mut study = Study::new(definition, options, None).unwrap();
     while let Some(trial) = study.next() {
-        let factor =
-            if trial.variant == "new" { 1.094 + 0.01 * (trial.block % 3) as f64 - 0.01 } else { 1.0 };
+        let factor = match (trial.variant.as_str(), trial.block) {
+            ("new", 0) => first,
+            ("new", block) => 1.094 + 0.01 * (block % 3) as f64 - 0.01,
+            _ => 1.0,
+        };
         study.record_result(&trial, valid(Metric::P50, 10e6 * factor)).unwrap();
     }
     study.conclude()
@@ -245,17 +249,30 @@ expect = "same"
 
 #[test]
 fn a_certain_change_within_the_margin_is_called_less_than_the_margin_and_not_the_same() {
-    // Eight blocks show the direction; five cannot, but they exclude both no change and a change beyond the margin.
-    for (blocks, verdict) in
-        [(8, "slower, less than the margin of 25.0 %"), (5, "less than the margin of 25.0 %")]
-    {
-        let text = results(&a_little_slower(blocks));
+    // Eight blocks show the direction. Six of which one has the other direction cannot: 4 of their 64 sign patterns are
+    // as extreme. But they exclude both no change and a change beyond the margin.
+    for (blocks, first, change, verdict) in [
+        (8, 1.084, "p50 +9.", "slower, less than the margin of 25.0 %"),
+        (6, 0.995, "p50 +7.", "less than the margin of 25.0 %"),
+    ] {
+        let text = results(&a_little_slower(blocks, first));
         let lead = text.split("**").nth(1).unwrap().replace('\n', " ");
-        assert!(lead.contains("p50 +9.") && lead.ends_with(&format!("{verdict}.")), "{blocks}: {lead}");
+        assert!(lead.contains(change) && lead.ends_with(&format!("{verdict}.")), "{blocks}: {lead}");
         assert!(!lead.contains("same"), "{lead}");
         let claim = text.lines().find(|line| line.starts_with("| nothing changed")).unwrap();
         assert!(claim.contains(&format!(", {verdict} | confirmed |")), "the claim agrees: {claim}");
     }
+}
+
+#[test]
+fn five_blocks_that_agree_have_no_verdict_and_the_first_sentence_and_the_claim_say_how_many_it_takes() {
+    let text = results(&a_little_slower(5, 1.084));
+    let lead = text.split("**").nth(1).unwrap().replace('\n', " ");
+    assert!(lead.contains("5 blocks), undecided; a verdict needs 6 blocks."), "{lead}");
+    let claim = text.lines().find(|line| line.starts_with("| nothing changed")).unwrap();
+    assert!(claim.contains(" | undecided: a verdict needs 6 blocks |"), "{claim}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("5 blocks cannot give a verdict: it takes 6"), "{text}");
 }
 
 /// A ladder of three variants under two workloads: an index does nothing, and `batch` is the fix.

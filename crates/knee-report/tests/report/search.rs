@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 use knee_findings::{Confidence, NotRun};
-use knee_report::find::{self, Proof, Search, Tried};
+use knee_report::find::{self, Considered, Proof, Search, Tried};
 use knee_report::page_data::{self, Carried};
 use knee_report::text::Style;
 use knee_report::{View, html, kept};
 use knee_study::definition::Definition;
 use knee_study::metric::Metric;
 use knee_study::proof::{self, Change, Extent};
-use knee_study::study::{Conclusion, Measured, Options, Placement, Study, TrialResult};
+use knee_study::study::{Conclusion, Measured, Options, Placement, Study, Trial, TrialResult};
 
 use super::finding::{finding, view};
 use super::page::Page;
@@ -39,6 +39,14 @@ kind = "pairs"
 
 /// The conclusion of a proof in which the remedy makes the mean this many times as long.
 fn conclusion(factor: f64) -> Conclusion {
+    conclusion_of(&|trial| {
+        let noise = 1.0 + 0.01 * (trial.block % 3) as f64;
+        TrialResult::Measured(measured(if trial.variant == "stock" { 84e6 } else { 84e6 * factor * noise }))
+    })
+}
+
+/// The conclusion of a proof with these results of its trials.
+fn conclusion_of(result: &dyn Fn(&Trial) -> TrialResult) -> Conclusion {
     let study = Definition::read(STUDY, "study.toml", &|_| true).unwrap();
     let part = proof::part(&study, "stock", "list").unwrap();
     let change = Change::Sql { server: "db".into(), statement: "CREATE INDEX ON tasks (a)".into() };
@@ -52,9 +60,8 @@ fn conclusion(factor: f64) -> Conclusion {
     };
     let mut study = Study::new(proof::definition(&part, changed, &extent), Options::default(), None).unwrap();
     while let Some(trial) = study.next() {
-        let noise = 1.0 + 0.01 * (trial.block % 3) as f64;
-        let mean = if trial.variant == "stock" { 84e6 } else { 84e6 * factor * noise };
-        study.record_result(&trial, TrialResult::Measured(measured(mean))).unwrap();
+        let result = result(&trial);
+        study.record_result(&trial, result).unwrap();
     }
     study.conclude()
 }
@@ -79,16 +86,17 @@ fn measured(mean: f64) -> Measured {
 }
 
 fn search(look: View, proof: Proof) -> Search {
-    Search { title: "labs/tasks: stock under list".into(), look, notes: Vec::new(), proof }
+    let (notes, remedies) = (Vec::new(), Vec::new());
+    Search { title: "labs/tasks: stock under list".into(), look, notes, remedies, proof }
 }
 
 fn tried(factor: f64) -> Search {
-    let tried = Tried {
-        finding: 0,
-        change: "CREATE INDEX ON tasks (a) in postgres.db".into(),
-        conclusion: conclusion(factor),
-        after: Some(view(Vec::new())),
-    };
+    concluded(conclusion(factor))
+}
+
+fn concluded(conclusion: Conclusion) -> Search {
+    let change = "CREATE INDEX ON tasks (a) in postgres.db".into();
+    let tried = Tried { finding: 0, change, conclusion, after: Some(view(Vec::new())) };
     search(view(vec![finding("missing_index", Confidence::Strong)]), Proof::Tried(Box::new(tried)))
 }
 
@@ -110,6 +118,45 @@ fn the_answer_names_the_cause_its_evidence_and_what_the_remedy_changes_with_its_
     assert!(slower.ends_with("slower"), "{slower}");
     let same = find::sentence(&tried(0.999));
     assert!(same.contains("the remedy changes nothing: mean from 84.0 ms to "), "{same}");
+}
+
+#[test]
+fn trials_that_cannot_be_used_end_in_a_sentence_that_says_why() {
+    let invalid =
+        |_: &Trial| TrialResult::Measured(Measured { validity: Validity::Invalid, ..measured(84e6) });
+    let sentence = find::sentence(&concluded(conclusion_of(&invalid)));
+    let why = "; not proven: undecided: no block measured both sides; 16 trials cannot be used, the first is one of `stock";
+    assert!(sentence.contains(why), "{sentence}");
+    assert!(sentence.ends_with(": the measurement is invalid"), "{sentence}");
+    let dies = |trial: &Trial| match trial.variant.as_str() {
+        "stock" => TrialResult::Measured(measured(84e6)),
+        _ => TrialResult::NeverReady { reason: "no such column".into() },
+    };
+    let sentence = find::sentence(&concluded(conclusion_of(&dies)));
+    let why = "1 trial cannot be used, the first is one of `stock + index`: the service did not become ready: no such column";
+    assert!(sentence.contains("; not proven: ") && sentence.ends_with(why), "{sentence}");
+}
+
+#[test]
+fn a_remedy_that_was_left_out_is_named_with_the_reason() {
+    let mut search = tried(0.07);
+    search.look.findings.findings.push(finding("sort_mismatch", Confidence::Likely));
+    let change = Some("CREATE INDEX ON tasks (b) in postgres.db".to_owned());
+    search.remedies = vec![
+        Considered {
+            finding: 0,
+            change: Some("CREATE INDEX ON tasks (a) in postgres.db".into()),
+            why_not: None,
+        },
+        Considered { finding: 1, change, why_not: Some("a search tries one remedy".into()) },
+    ];
+    let said = "not tried: CREATE INDEX ON tasks (b) in postgres.db [sort_mismatch], because a search tries one remedy";
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&find::text(&search, &Style::default())).contains(said));
+    assert!(html::search(&search, &Style::default()).contains(said));
+    let document: serde_json::Value = serde_json::from_str(&find::json(&search)).unwrap();
+    assert_eq!(document["remedies"][0]["why_not"], serde_json::Value::Null);
+    assert_eq!(document["remedies"][1]["change"], "CREATE INDEX ON tasks (b) in postgres.db");
 }
 
 #[test]
@@ -191,7 +238,11 @@ fn the_document_is_as_its_schema_says_and_hostile_names_reach_no_terminal() {
     };
     assert_document(&tried(0.07));
     assert_document(&untried(view(Vec::new()), "", &[]));
-    assert_document(&untried(view(vec![hostile]), "knee does not", &[bite, "knee study x"]));
+    let trigrams = knee_findings::Remedy::Trigrams { table: bite.into(), column: bite.into() };
+    let of_trigrams = knee_findings::Finding { remedy: trigrams, ..hostile.clone() };
+    let mut hostile = untried(view(vec![hostile, of_trigrams]), "knee does not", &[bite, "knee study x"]);
+    hostile.remedies = vec![Considered { finding: 0, change: Some(bite.into()), why_not: Some(bite.into()) }];
+    assert_document(&hostile);
 }
 
 #[test]

@@ -668,6 +668,18 @@ fn a_claim_about_every_request_that_too_few_trials_measured_says_how_many_it_tak
 }
 
 #[test]
+fn a_measured_change_names_the_workloads_where_its_sides_differ_in_them() {
+    let mut conclusion = conclusion();
+    let Basis::Change { from, to, .. } = &mut conclusion.claims[0].basis else {
+        panic!("the first claim compares")
+    };
+    from.variant.clone_from(&to.variant);
+    to.workload = "search".to_owned();
+    let text = markdown(&Document::of(&conclusion, &made(), &[]));
+    assert!(text.contains("| p50, search vs list: -19.7 %"), "{text}");
+}
+
+#[test]
 fn published_claims_and_goals_are_two_tables_and_a_changed_one_is_marked() {
     let goals = STUDY.replace("[claims.C2]", "[claims.C2]\ngoal = true");
     let definition = Definition::read(&goals, "study.toml", &|_| true).unwrap();

@@ -1,7 +1,7 @@
 //! Estimands: verdicts by the rule, intervals of shares, bounds, power.
 
 use super::*;
-use crate::statistics::verdict::ALPHA;
+use crate::statistics::verdict::{ALPHA, ALPHA_OF_TWO};
 
 const RULE: Rule = Rule { level: Level { alpha: ALPHA, tests: 1 }, margin: 0.048_79 };
 
@@ -39,6 +39,33 @@ fn a_p_that_does_not_survive_the_correction_decides_nothing() {
     let found = blocks(Metric::P50, 0.10, 0.03);
     assert_eq!(found.verdict(0.06, 0.001, &RULE), Verdict::Undecided);
     assert_eq!(found.verdict(0.001, 0.06, &RULE), Verdict::Undecided, "nor one of the exact test");
+}
+
+/// A block of each kind: bit by bit of `pattern` no difference, or one of twice the margin.
+fn halves(n_blocks: usize, pattern: u32) -> Estimand {
+    let difference = |block: usize| if (pattern >> block) & 1 == 0 { 0.0 } else { 2.0 * RULE.margin };
+    let contributions = (0..n_blocks).map(difference).collect();
+    Estimand::new(Metric::P50, Contrast::PerBlock, (0..n_blocks).collect(), contributions).unwrap()
+}
+
+#[test]
+fn few_blocks_that_agree_by_chance_are_not_called_the_same() {
+    // The services differ by the margin: half of all blocks show nothing, the other half twice as much. Without a least
+    // number of blocks, `same` would be wrong in a quarter of the studies of two blocks, and in an eighth of three.
+    for n_blocks in 1..=6 {
+        let patterns = 1_u32 << n_blocks;
+        let wrong = (0..patterns).filter(|pattern| verdict(&halves(n_blocks, *pattern)) == Verdict::Same);
+        let share = wrong.count() as f64 / f64::from(patterns);
+        assert!(share <= ALPHA, "{n_blocks} blocks: {share}");
+    }
+    assert_eq!(verdict(&halves(5, 0)), Verdict::Undecided, "as a difference needs six");
+    assert_eq!(verdict(&halves(6, 0)), Verdict::Same);
+    let twice = Rule { level: Level { alpha: ALPHA_OF_TWO, tests: 1 }, ..RULE };
+    assert_eq!(
+        halves(6, 0).verdict(1.0, 1.0, &twice),
+        Verdict::Undecided,
+        "seven, if the study can be extended"
+    );
 }
 
 #[test]

@@ -27,8 +27,8 @@ impl Level {
         self.alpha / self.tests.max(1) as f64
     }
 
-    /// The fewest blocks that can give a verdict of a difference: with fewer, chance alone can produce the most extreme
-    /// result of the exact test.
+    /// The fewest blocks that can give a verdict: with fewer, chance alone can produce the most extreme result of the
+    /// exact test. An interval decides nothing with fewer either: if they agree by chance, it is too narrow.
     pub fn least_blocks(self) -> usize {
         (2..64).find(|blocks| sign_flip::least_p(*blocks) < self.alpha).unwrap_or(64)
     }

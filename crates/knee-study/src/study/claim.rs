@@ -332,8 +332,8 @@ fn few_valid(tried: &[&Entry], test: &Test) -> Option<Absence> {
     (2 * valid < trials).then_some(Absence::FewValid { valid, trials })
 }
 
-/// The fewest blocks from which an interval decides a claim: as many as a verdict of a difference needs. The
-/// simulations of intervals have no fewer.
+/// The fewest blocks from which an interval decides a claim: as many as a verdict needs. The simulations of intervals
+/// have no fewer.
 fn least_blocks(study: &Study) -> usize {
     Level { alpha: effect::alpha(study), tests: 1 }.least_blocks()
 }
@@ -359,7 +359,7 @@ fn without_statement(cell: &Cell, valid: &[&Measured]) -> Option<Absence> {
     (!counted.contains(&true)).then_some(Absence::NotExecuted { trials: counted.len() })
 }
 
-/// A claim about a comparison. With few blocks its interval decides nothing; `same` is as the verdict of the effect.
+/// A claim about a comparison. With few blocks its interval decides nothing.
 fn compared(study: &Study, effects: &[Effect], test: &Test) -> (ClaimVerdict, Basis) {
     let Some((from, to, metric)) = test.compared() else { return nothing(test, Missing::NoBlock) };
     let found = effects.iter().find(|effect| (&effect.from, &effect.to, effect.metric) == (from, to, metric));
@@ -377,8 +377,7 @@ fn compared(study: &Study, effects: &[Effect], test: &Test) -> (ClaimVerdict, Ba
         Test::Comparison { expect, .. } => (by_direction(effect, *expect), None),
         Test::Untestable(_) | Test::Bound { .. } => (ClaimVerdict::Undecided, None),
     };
-    let is_same = matches!(test, Test::Comparison { expect: Expectation::Same, .. });
-    let least = Some(least_blocks(study)).filter(|least| effect.n_blocks < *least && !is_same);
+    let least = Some(least_blocks(study)).filter(|least| effect.n_blocks < *least);
     let verdict = if least.is_some() { ClaimVerdict::Undecided } else { verdict };
     let open = verdict == ClaimVerdict::Undecided && effect.verdict == Verdict::Undecided;
     let basis = Basis::Change {

@@ -49,7 +49,7 @@ pub struct Conclusion {
     /// Chance of a false verdict in each comparison, all its metrics together, and among the primary comparisons of the
     /// study.
     pub alpha: f64,
-    /// The fewest blocks that can show a difference.
+    /// The fewest blocks that can give a verdict.
     pub least_blocks: usize,
     /// The metrics that get verdicts.
     pub metrics: Vec<Metric>,

@@ -94,7 +94,7 @@ pub struct Effect {
 pub enum Reason {
     /// With fewer blocks than these, chance alone can produce the most extreme result.
     TooFewBlocks {
-        /// The fewest that give a verdict of a difference.
+        /// The fewest that give a verdict.
         needed: usize,
     },
     /// The interval excludes no change, but so many tests find one like it by chance.
@@ -278,9 +278,11 @@ fn judged(study: &Study, estimand: &Estimand, rule: &Rule, bare: Effect) -> Effe
     let verdict = estimand.verdict(bare.p_adjusted, p_exact, rule);
     let interval = estimand.interval(rule.level.alpha);
     let moved = estimand.moved_by(rule);
-    let moved_by = if verdict == Verdict::Undecided && moved.len() > 1 { Vec::new() } else { moved };
-    let bounded = |end: f64| end.is_finite().then(|| metric.as_change(end));
     let undecided = verdict == Verdict::Undecided;
+    // Too few blocks give no verdict, with one of them or without it.
+    let too_few = estimand.blocks().len() < rule.level.least_blocks();
+    let moved_by = if undecided && (too_few || moved.len() > 1) { Vec::new() } else { moved };
+    let bounded = |end: f64| end.is_finite().then(|| metric.as_change(end));
     let mut effect = Effect {
         contrast: Some(estimand.contrast()),
         censored: estimand.censored(),
@@ -316,13 +318,16 @@ fn reasons(
     let mut reasons = Vec::new();
     let undecided = effect.verdict == Verdict::Undecided;
     let needed = rule.level.least_blocks();
-    if undecided && effect.n_blocks < needed {
+    let too_few = effect.n_blocks < needed;
+    if undecided && too_few {
         reasons.push(Reason::TooFewBlocks { needed });
     } else if undecided && interval.excludes(0.0) {
         reasons.push(Reason::Corrected { tests: effect.tests });
     }
     let large = if effect.metric.unit() == Unit::Share { LARGE_OF_SHARES } else { LARGE };
-    if undecided && study.options.quick && interval.within(effect.metric.scaled_margin(large)) {
+    // An interval of too few blocks excludes no change either.
+    let is_small = !too_few && interval.within(effect.metric.scaled_margin(large));
+    if undecided && study.options.quick && is_small {
         reasons.push(Reason::NotLarge { change: large });
     }
     if effect.within_margin && effect.verdict.is_difference() {

@@ -439,7 +439,7 @@ fn a_claim_is_open_where_most_trials_of_a_variant_are_invalid_however_many_are_l
     assert_eq!(with(10).verdict, ClaimVerdict::Confirmed);
 }
 
-/// Claims about sizes and bounds: each is decided by an interval.
+/// Claims about sizes, bounds and equivalence: each is decided by an interval.
 const BY_INTERVAL: &str = r#"
 [claims.size]
 text = "a fine lock saves a fifth"
@@ -489,6 +489,14 @@ metric = "p50"
 variant = "fine"
 above = "20ms"
 goal = true
+
+[claims.alike]
+text = "a cache makes no difference"
+workload = "list"
+metric = "p50"
+variant = "cached"
+against = "fine"
+expect = "same"
 "#;
 
 #[test]
@@ -505,11 +513,11 @@ fn an_interval_of_five_blocks_neither_confirms_nor_refutes_a_claim_and_one_of_si
         _ => None,
     };
     let few = with(5);
-    assert_eq!(verdicts(&few), [ClaimVerdict::Undecided; 6], "{few:#?}");
+    assert_eq!(verdicts(&few), [ClaimVerdict::Undecided; 7], "{few:#?}");
     assert!(few.iter().all(|claim| least(claim) == Some(6)), "{few:#?}");
     let enough = with(6);
     let (yes, no) = (ClaimVerdict::Confirmed, ClaimVerdict::Refuted);
-    assert_eq!(verdicts(&enough), [yes, no, no, yes, yes, no], "{enough:#?}");
+    assert_eq!(verdicts(&enough), [yes, no, no, yes, yes, no, yes], "{enough:#?}");
     assert!(enough.iter().all(|claim| least(claim).is_none()), "{enough:#?}");
 }
 

@@ -68,19 +68,24 @@ fn an_ablation_says_what_each_switch_is_worth_alone_and_at_the_end() {
 
 #[test]
 fn a_quick_study_says_what_it_found_and_calls_nothing_the_same_that_it_cannot_exclude() {
-    let quick = |millis: f64, spread: f64| {
-        let options = Options { quick: true, ..Options::default() };
+    let with = |blocks: Option<usize>, millis: f64, spread: f64| {
+        let options = Options { quick: true, blocks, ..Options::default() };
         let conclusion = run(study_with(LADDER, options, None), |trial, variant, _| {
             around(trial, if variant.switches["lock"] == "fine" { millis } else { 10.0 }, spread)
         });
-        assert_eq!(conclusion.blocks, 6);
+        assert_eq!(conclusion.blocks, blocks.unwrap_or(6));
         effect(&conclusion, "stock", "fine", Metric::P50).clone()
     };
+    let quick = |millis: f64, spread: f64| with(None, millis, spread);
     assert_eq!(quick(5.0, 0.015).verdict, Verdict::Better);
     assert_eq!(quick(9.0, 0.01).verdict, Verdict::Better, "10 % is certain, and is said");
     let open = quick(10.0, 0.06);
     assert_eq!(open.verdict, Verdict::Undecided);
     assert!(open.reasons.contains(&Reason::NotLarge { change: 0.25 }), "{:?}", open.reasons);
+    let few = with(Some(3), 10.0, 0.001);
+    assert_eq!(few.verdict, Verdict::Undecided, "three blocks that agree");
+    assert_eq!(few.reasons.first(), Some(&Reason::TooFewBlocks { needed: 6 }));
+    assert!(!few.reasons.contains(&Reason::NotLarge { change: 0.25 }), "they exclude no large change either");
 }
 
 #[test]

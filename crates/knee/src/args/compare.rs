@@ -90,7 +90,7 @@ Exit codes:
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 #[command(next_help_heading = "Load")]
 pub struct TrialFlags {
-    /// Number of blocks; a block loads A once and B once. Four metrics need at least 8 blocks [default: 10]
+    /// Number of blocks; a block loads A once and B once. A verdict needs 6 blocks, on four metrics 8 [default: 10]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub blocks: Option<String>,
     /// Measured time per trial [default: 3s]

@@ -1,106 +1,32 @@
 //! A run that a fleet makes: its record here is merged from those of the agents while they arrive.
 //!
-//! One thread talks to the agents, one merges, one shows. Does not merge itself (`knee_core::record::merge` does), and
-//! judges nothing.
+//! One thread talks to the agents, one merges, one shows; `run/showing.rs` has the last two. Does not merge
+//! itself (`knee_core::record::merge` does), and judges nothing.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufReader, BufWriter, Seek};
+mod place;
+mod showing;
+
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::thread::{self, JoinHandle};
 
-use knee_core::event::Event;
-use knee_core::record::Run;
-use knee_core::record::merge::{Merged, Watched, merge, merge_watched};
 use knee_core::unit::Nanos;
 use knee_driver::private_file;
-use knee_engine::control::{Control, Request};
-use knee_fleet::controller::{self, Engaged, Failure, Notice};
+use knee_engine::control::Control;
+use knee_fleet::controller::{self, Engaged, Failure};
 use knee_fleet::growing::Copies;
 use knee_fleet::name::RunId;
-use knee_fleet::nats::controller::{Fleet, Load as FleetLoad, Rest, RunError, Saved, Watcher};
-use knee_fleet::wire::{Said, StopLevel, Stopped};
-use knee_report::number::counted;
-use serde::{Deserialize, Serialize};
+use knee_fleet::nats::controller::{Fleet, Load as FleetLoad, RunError, Saved, Watcher};
 
 use crate::command::build;
 use crate::command::failed::{Failed, failed, refused};
-use crate::live::{self, Live};
 use crate::problem::{Problem, on_one_line};
 use crate::settings::fleet::FleetChoice;
-use crate::settings::output::Progress;
-use crate::store::{self, NewRecord, Store};
+use crate::store;
 
-/// Lines of scripts that are held back behind a screen; all of them are in the agents' logs.
-const HELD_MAX: usize = 1_000;
+use place::unable;
+use showing::Showing;
 
-/// What a controller that takes over wants to know.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct About {
-    /// The target.
-    pub title: String,
-    /// When the run was asked for, wall-clock time.
-    pub started: Nanos,
-    /// Name of the saved run.
-    pub name: String,
-}
-
-/// How a run is shown and where it goes.
-pub struct Place {
-    /// The record; `None` if it is not saved.
-    pub record: Option<NewRecord>,
-    /// What is shown.
-    pub progress: Progress,
-    /// The unit of its times.
-    pub unit: Option<knee_report::number::Unit>,
-    /// Whether the copies of the agents' records stay although nothing was lost. Of trials, which are many, they do not.
-    pub keeps_copies: bool,
-}
-
-impl Place {
-    /// That of a run that is taken over.
-    ///
-    /// # Errors
-    ///
-    /// If records cannot be saved here.
-    pub fn of_another(about: &About, narrate: fn(&str)) -> Result<Self, Failed> {
-        let store = Store::of_process();
-        let record = store::open_record(None, store.as_ref(), about.started, &about.name);
-        let record = record.map_err(refused)?.map_err(|warning| {
-            narrate(&format!("warning: {}", on_one_line(&warning)));
-        });
-        Ok(Self { record: record.ok(), progress: Progress::Lines, unit: None, keeps_copies: true })
-    }
-}
-
-/// What follows the load of a run that is taken over.
-pub enum Follows {
-    /// The merge, and nothing else.
-    Merge,
-    /// The end of a script, which is being loaded: this is who hears of its load. Without one, another controller can end
-    /// the script.
-    Script(Receiver<Listener>),
-    /// The end of a script, which another controller can do.
-    Left,
-}
-
-/// A run, and where its record is.
-pub struct Done {
-    /// The run of all agents together.
-    pub run: Run,
-    /// Its record, if it is saved.
-    pub path: Option<PathBuf>,
-    /// What the scripts of its agents said of the test.
-    pub said: Vec<Said>,
-    /// What agents warned of, with their names.
-    pub warnings: Vec<String>,
-    /// Whether something came too late for the first merge: a listener has not seen it.
-    pub merged_again: bool,
-}
-
-/// Hears what is merged while that goes on.
-pub type Listener = Box<dyn FnMut(Watched<'_>) + Send>;
+pub use place::{About, Done, Follows, Listener, Place};
 
 /// What is to be made.
 pub struct Load<'l> {
@@ -313,10 +239,6 @@ pub fn copies_folder(run: &RunId, under_way: bool) -> Result<PathBuf, Failed> {
     Err(unable(&"there is no folder for the copies"))
 }
 
-fn unable(error: &dyn std::fmt::Display) -> Failed {
-    failed(Problem::new(error.to_string(), ""))
-}
-
 /// What is wrong, with the next step.
 pub fn problem_of(error: RunError) -> Failed {
     let what = error.to_string();
@@ -357,261 +279,4 @@ struct Source<'l> {
     job: Box<dyn FnMut() -> Option<Result<Vec<u8>, String>> + 'l>,
     listener: Option<Listener>,
     follows: Follows,
-}
-
-type Merging = JoinHandle<Result<Run, String>>;
-
-/// Shows a run and merges it while it is made.
-struct Showing<'l> {
-    run: RunId,
-    place: Place,
-    control: Control,
-    narrate: fn(&str),
-    job: Box<dyn FnMut() -> Option<Result<Vec<u8>, String>> + 'l>,
-    listener: Option<Listener>,
-    /// What follows the load; who waits for a listener does not merge yet.
-    follows: Follows,
-    said: Vec<Said>,
-    warnings: Vec<String>,
-    merging: Option<(Merging, Live)>,
-    copies: Option<Copies>,
-    /// Whether the load has begun already.
-    under_way: bool,
-    sender: Option<SyncSender<Event>>,
-    lost: bool,
-    /// What scripts wrote while a screen is shown, and how many more lines there were.
-    held: (Vec<String>, usize),
-}
-
-impl Showing<'_> {
-    /// A line for people: on the screen if there is one.
-    fn warn(&self, text: &str) {
-        match &self.sender {
-            // A screen that is behind loses a line.
-            Some(sender) => drop(sender.try_send(Event::Warning(on_one_line(text)))),
-            None => (self.narrate)(&format!("warning: {}", on_one_line(text))),
-        }
-    }
-
-    /// What the script of an agent wrote; behind a screen that is shown.
-    fn wrote(&mut self, agent: &str, lines: &[String], left_out: u64) {
-        let mut all: Vec<String> =
-            lines.iter().map(|line| format!("{agent}: {}", on_one_line(line))).collect();
-        if left_out > 0 {
-            all.push(format!("{agent}: {left_out} further lines are in its log"));
-        }
-        if self.sender.is_some() && matches!(self.place.progress, Progress::Screen { .. }) {
-            let (held, more) = &mut self.held;
-            let fits = all.len().min(HELD_MAX.saturating_sub(held.len()));
-            *more += all.len() - fits;
-            held.extend(all.into_iter().take(fits));
-        } else {
-            for line in &all {
-                (self.narrate)(line);
-            }
-        }
-    }
-
-    /// Shows what was held back behind the screen, which is gone.
-    fn tell_held(&mut self) {
-        let (held, more) = std::mem::take(&mut self.held);
-        for line in held {
-            (self.narrate)(&line);
-        }
-        if more > 0 {
-            (self.narrate)(&format!("{more} further lines of scripts are in the logs of the agents"));
-        }
-    }
-
-    /// Begins to merge and to show.
-    fn begin(&mut self) {
-        if let Some(copies) = self.copies.clone()
-            && let Err((problem, _)) = self.begun(copies)
-        {
-            (self.narrate)(&format!("warning: {problem}"));
-        }
-    }
-
-    fn begun(&mut self, copies: Copies) -> Result<(), Failed> {
-        let (sender, events) = sync_channel(live::BACKLOG);
-        let live = Live::start(self.place.progress, self.place.unit, events, self.control.clone())
-            .map_err(|error| unable(&error))?;
-        let file = self.place.record.as_ref().map(|record| record.file.try_clone()).transpose();
-        let file = file.map_err(|error| unable(&error))?;
-        let events = sender.clone();
-        let mut listener = self.listener.take();
-        let merging = thread::Builder::new().name("merge".to_owned()).spawn(move || {
-            let sources = copies.readers().map_err(|error| error.to_string())?;
-            let mut watch = |seen: Watched<'_>| {
-                if let Some(listener) = &mut listener {
-                    listener(seen);
-                }
-                let event = match seen {
-                    Watched::Begun(head) => Event::Started(Arc::new(head.clone())),
-                    Watched::Interval(interval) => Event::Interval(Arc::new(interval.clone())),
-                    Watched::Metrics(_) => return,
-                };
-                // A screen that is behind loses a frame, never a measurement.
-                drop(events.try_send(event));
-            };
-            let merged = if let Some(file) = file {
-                let Merged { run, sink } = merge_watched(sources, BufWriter::new(file), &mut watch)
-                    .map_err(|error| error.to_string())?;
-                let file = sink.into_inner().map_err(|error| error.to_string())?;
-                file.sync_all().map_err(|error| error.to_string())?;
-                run
-            } else {
-                let merged = merge_watched(sources, io::sink(), &mut watch);
-                merged.map_err(|error| error.to_string())?.run
-            };
-            drop(events.try_send(Event::Ended));
-            Ok(merged)
-        });
-        self.merging = Some((merging.map_err(|error| unable(&error))?, live));
-        self.sender = Some(sender);
-        Ok(())
-    }
-
-    /// There is no run.
-    fn abandon(mut self) {
-        if let Some(NewRecord { path, .. }) = self.place.record.take() {
-            // What was written of it is no record.
-            let _ = std::fs::remove_file(path);
-        }
-        self.sender = None;
-        if let Some(copies) = self.copies.take() {
-            copies.close_all();
-        }
-        if let Some((merging, live)) = self.merging.take() {
-            // There is nothing to merge; what that says of it is of no use.
-            let _ = merging.join();
-            let _ = live.finish(None);
-        }
-        self.tell_held();
-    }
-
-    /// The run, merged again if something came too late for the first time.
-    fn finish(mut self, copies: &Copies) -> Result<Done, Failed> {
-        let Some((merging, live)) = self.merging.take() else {
-            return Err(unable(&"the run has no agents"));
-        };
-        let merged = merging.join().unwrap_or_else(|_| Err("the merge failed".to_owned()));
-        let (merged, merged_again) = match merged {
-            Ok(run) if !copies.is_stale() => (Ok(run), false),
-            _ => (self.merge_again(copies), true),
-        };
-        self.sender = None;
-        let said = live.finish(merged.as_ref().ok());
-        self.tell_held();
-        for warning in said {
-            (self.narrate)(&format!("warning: {warning}"));
-        }
-        let path = self.place.record.as_ref().map(|record| record.path.clone());
-        match merged {
-            Ok(run) => Ok(Done { run, path, said: self.said, warnings: self.warnings, merged_again }),
-            Err(why) => {
-                if let Some(path) = path {
-                    let _ = std::fs::remove_file(path);
-                }
-                let hint = "the copies of the agents' records are kept; `knee merge` reads them";
-                Err(failed(Problem::new(format!("the records of the agents cannot be merged: {why}"), hint)))
-            }
-        }
-    }
-
-    /// From the files, with what came late. A record of which not even the beginning arrived is left out.
-    fn merge_again(&mut self, copies: &Copies) -> Result<Run, String> {
-        let words = |error: &dyn std::fmt::Display| error.to_string();
-        let mut sources = Vec::new();
-        for path in copies.files() {
-            let mut file = File::open(path).map_err(|error| words(&error))?;
-            if knee_core::record::format::Reader::new(BufReader::new(&file)).is_ok() {
-                file.rewind().map_err(|error| words(&error))?;
-                sources.push(BufReader::new(file));
-            }
-        }
-        match &self.place.record {
-            Some(NewRecord { path, .. }) => {
-                let file = OpenOptions::new().write(true).truncate(true).open(path);
-                let file = file.map_err(|error| words(&error))?;
-                let merged = merge(sources, BufWriter::new(file)).map_err(|error| words(&error))?;
-                let file = merged.sink.into_inner().map_err(|error| words(&error))?;
-                file.sync_all().map_err(|error| words(&error))?;
-                Ok(merged.run)
-            }
-            None => merge(sources, io::sink()).map(|merged| merged.run).map_err(|error| words(&error)),
-        }
-    }
-}
-
-impl Watcher for Showing<'_> {
-    fn engaged(&mut self, _agents: &[Engaged], copies: &Copies) {
-        self.copies = Some(copies.clone());
-        if self.under_way && !matches!(self.follows, Follows::Script(_)) {
-            self.begin();
-        }
-    }
-
-    fn job(&mut self) -> Option<Result<Vec<u8>, String>> {
-        (self.job)()
-    }
-
-    fn notice(&mut self, notice: Notice) {
-        match notice {
-            Notice::Claimed(agents) => {
-                let names: Vec<&str> = agents.iter().map(knee_fleet::name::AgentId::as_str).collect();
-                let (agents, names) = (counted(names.len() as u64, "agent"), names.join(", "));
-                (self.narrate)(&format!("fleet: {agents}: {names}; run {}", self.run));
-            }
-            Notice::Starting { after, bound } => {
-                let words = format!("starts in {after}, clocks known to within {bound}");
-                if self.merging.is_some() {
-                    return self.warn(&format!("put off: it {words}"));
-                }
-                (self.narrate)(&format!("fleet: {words}"));
-                // Only now: a screen hides what is said before.
-                self.begin();
-            }
-            Notice::Quiet(agent) => self.warn(&format!("{agent}: nothing has come from it for 3 s")),
-            Notice::Back(agent) => self.warn(&format!("{agent}: it is back")),
-            Notice::Lost { agent, why } => {
-                self.lost = true;
-                self.warn(&format!("{agent} is lost: {why}"));
-            }
-            Notice::Said { agent, said } => {
-                if let Some(Stopped::Asked(why) | Stopped::Threw(why) | Stopped::Failed(why)) = &said.stopped
-                {
-                    self.warn(&format!("{agent}: its script ended the test: {why}"));
-                }
-                self.said.push(said);
-            }
-            Notice::Wrote { agent, lines, left_out } => self.wrote(agent.as_str(), &lines, left_out),
-            Notice::Warning { agent, text } => {
-                let warning = format!("{agent}: {text}");
-                self.warn(&warning);
-                self.warnings.push(warning);
-            }
-        }
-    }
-
-    fn stop(&mut self) -> StopLevel {
-        match self.control.request() {
-            Request::Run => StopLevel::None,
-            Request::Stop => StopLevel::Stop,
-            Request::Abort => StopLevel::Abort,
-        }
-    }
-
-    fn rest(&mut self) -> Rest {
-        let Follows::Script(listener) = &self.follows else {
-            return if matches!(self.follows, Follows::Left) { Rest::Left } else { Rest::Own };
-        };
-        match listener.try_recv() {
-            Ok(listener) => (self.follows, self.listener) = (Follows::Merge, Some(listener)),
-            Err(TryRecvError::Empty) => return Rest::Unknown,
-            Err(TryRecvError::Disconnected) => self.follows = Follows::Left,
-        }
-        self.begin();
-        self.rest()
-    }
 }

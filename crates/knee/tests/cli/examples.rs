@@ -146,10 +146,7 @@ fn the_comparison_names_both_sides_and_has_a_verdict_on_b() {
     let server = "knee demo --serve-only --listen 127.0.0.1:{port} --server-workers 2 --server-time";
     done.has(&[&format!("  - A: {server} 2ms\n"), &format!("  - B: {server} 4ms\n")]);
     done.has(&["  - 6 blocks, A and B alternate"]);
-    assert!(
-        !done.out.contains("cannot show a difference"),
-        "the blocks can be too few for chance: {done:#?}"
-    );
+    assert!(!done.out.contains("cannot give a verdict"), "the blocks can be too few for chance: {done:#?}");
     let [metric, verdict] = done.words_after("B vs A:")[..] else { panic!("{done:#?}") };
     let possible: &[&str] = if cfg!(debug_assertions) { &["undecided"] } else { &["slower", "undecided"] };
     assert!(metric == "p50" && possible.contains(&verdict), "{done:#?}");
@@ -216,7 +213,7 @@ fn the_study_compares_its_variants() {
     let done = run(&home, "knee", &["study", folder.to_str().unwrap(), "--blocks", "1"]);
     assert!(matches!(done.code, Some(0 | 120)), "{done:#?}");
     assert!(done.out.starts_with("two workers instead of one\n"), "{done:#?}");
-    done.has(&["\nComparisons: page\n", "1 block cannot show a difference: it takes 6"]);
+    done.has(&["\nComparisons: page\n", "1 block cannot give a verdict: it takes 6"]);
     // The row of the metric: both variants, then the verdict after its figures.
     for metric in ["goodput", "p50", "errors"] {
         let row = row(&done, &["one", "two", metric]);

@@ -16,7 +16,8 @@ use tempfile::TempDir;
 use crate::program::{Finished, Home};
 use crate::server::Server;
 
-/// Which part the test program plays when it is started as a service: `seed` or `serve`.
+/// Which part the test program plays when it is started as a service: `seed`, `strict` (a seed after which the database
+/// refuses every index), or a port on which it serves.
 const PART: &str = "KNEE_TEST_TODOS";
 
 /// Rows of the todo list, two per owner.
@@ -143,6 +144,10 @@ fn a_missing_index_is_found_and_proven_on_what_knee_started() {
     let change = proof["change"].as_str().unwrap();
     assert_eq!(change, r#"CREATE INDEX ON "public"."todos" ("owner") in postgres.db"#);
     assert_eq!(
+        document["remedies"][place],
+        serde_json::json!({"finding": place, "change": change, "why_not": null})
+    );
+    assert_eq!(
         (proof["word"].as_str(), proof["verdict"].as_str()),
         (Some("faster"), Some("better")),
         "{sentence}"
@@ -155,17 +160,52 @@ fn a_missing_index_is_found_and_proven_on_what_knee_started() {
     assert!(!study.parent().unwrap().join(".knee").exists(), "a search saves no trials in the study");
 }
 
+#[test]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
+fn a_remedy_that_the_database_refuses_ends_in_a_sentence_and_the_findings_are_there() {
+    let home = Home::new();
+    let text = study(&service()).replace("\"seed\"", "\"strict\"");
+    let study = home.file("study/study.toml", text);
+    let temporary = passable();
+    let find = home.knee("find --share-cpus --output-format json").env("TMPDIR", temporary.path());
+    let finished = find.arg(study.parent().unwrap()).start().finish_within(Duration::from_secs(300));
+    let document = parsed(&finished);
+    assert_eq!(document["proof"]["state"], "not_tried", "{document:#}");
+    if cfg!(debug_assertions) {
+        assert_eq!(document["remedies"], serde_json::json!([]), "nothing is found in an invalid run");
+        return;
+    }
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let why = document["proof"]["why"].as_str().unwrap();
+    assert!(why.starts_with("the remedy cannot be applied: ") && why.contains("no index here"), "{why}");
+    assert!(document["sentence"].as_str().unwrap().contains("; not proven: the remedy cannot be applied"));
+    let remedies = document["remedies"].as_array().unwrap();
+    let one = remedies.iter().find(|one| one["why_not"] == why).unwrap();
+    assert!(one["change"].as_str().unwrap().starts_with("CREATE INDEX"), "{document:#}");
+}
+
+/// Statements after which a database refuses every index.
+const STRICT: [&str; 2] = [
+    "create function refuse() returns event_trigger language plpgsql as \
+     'begin raise exception ''no index here''; end'",
+    "create event trigger refuse on ddl_command_start when tag in ('CREATE INDEX') execute function refuse()",
+];
+
 /// Not a test by itself: the service of the study, if this program is started as it.
 #[test]
 fn the_todo_list() {
     let Ok(part) = std::env::var(PART) else { return };
     let (part, database) = part.split_once(' ').unwrap();
-    if part == "seed" {
+    if matches!(part, "seed" | "strict") {
         let table = "create table todos (id int primary key, owner int, title text)";
         let rows = format!(
             "insert into todos select n, n / 2, repeat('to do ', 8) from generate_series(1, {ROWS}) n"
         );
-        Client::to(database).run(&[table, &rows]);
+        let client = Client::to(database);
+        client.run(&[table, &rows]);
+        if part == "strict" {
+            client.run(&STRICT);
+        }
         return;
     }
     let listener = TcpListener::bind(("127.0.0.1", part.parse().unwrap())).unwrap();

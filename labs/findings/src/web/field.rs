@@ -111,12 +111,12 @@ pub(super) fn sent(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
 
 async fn start(State(shop): Shared, headers: HeaderMap) -> JsonResult {
     let session = sent(&headers, SESSION).ok_or(Refusal::Stranger)?;
-    Ok(Json(visitors::part(&shop, session).await))
+    Ok(Json(visitors::part(&shop, session).await?))
 }
 
 async fn mine(State(shop): Shared, headers: HeaderMap) -> JsonResult {
     let token = sent(&headers, header::AUTHORIZATION).and_then(|sent| sent.strip_prefix("Bearer "));
-    if !visitors::is_signed(&shop, token.ok_or(Refusal::Stranger)?).await {
+    if !visitors::is_signed(&shop, token.ok_or(Refusal::Stranger)?).await? {
         return Err(Refusal::Stranger);
     }
     Ok(Json(json!({"tickets": 2})))

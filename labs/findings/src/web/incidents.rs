@@ -55,8 +55,11 @@ fn of_levels() -> Router<Arc<Shop>> {
 
 fn of_partners() -> Router<Arc<Shop>> {
     Router::new()
-        .route("/rates", get(|State(shop): Shared| async move { Json(partner::rates(&shop).await) }))
-        .route("/overview", get(|State(shop): Shared| async move { Json(partner::overview(&shop).await) }))
+        .route("/rates", get(|State(shop): Shared| async move { partner::rates(&shop).await.map(Json) }))
+        .route(
+            "/overview",
+            get(|State(shop): Shared| async move { partner::overview(&shop).await.map(Json) }),
+        )
 }
 
 async fn waiting(State(shop): Shared, Path(customer): Path<i64>) -> JsonResult {
@@ -109,5 +112,5 @@ async fn quote(State(shop): Shared) -> Result<(StatusCode, String), Refusal> {
 }
 
 async fn visit(State(shop): Shared, Path(article): Path<i64>) -> Done {
-    created(shop.views.visit(article).await)
+    created(shop.views.visit(article, &shop.calls).await)
 }

@@ -48,8 +48,8 @@ fn of_baskets() -> Router<Arc<Shop>> {
 
 fn of_partners() -> Router<Arc<Shop>> {
     Router::new()
-        .route("/tariffs", get(|State(shop): Shared| async move { Json(partner::tariffs(&shop).await) }))
-        .route("/ratings", get(|State(shop): Shared| async move { Json(partner::ratings(&shop).await) }))
+        .route("/tariffs", get(|State(shop): Shared| async move { partner::tariffs(&shop).await.map(Json) }))
+        .route("/ratings", get(|State(shop): Shared| async move { partner::ratings(&shop).await.map(Json) }))
 }
 
 fn of_gate() -> Router<Arc<Shop>> {

@@ -60,7 +60,7 @@ fn of_visitors() -> Router<Arc<Shop>> {
 
 fn of_couriers() -> Router<Arc<Shop>> {
     Router::new()
-        .route("/couriers", get(|State(shop): Shared| async move { Json(couriers::offers(&shop).await) }))
+        .route("/couriers", get(|State(shop): Shared| async move { couriers::offers(&shop).await.map(Json) }))
         .route("/places/{parcel}", get(place))
 }
 
@@ -126,6 +126,6 @@ async fn brochure(
     Ok((names, body).into_response())
 }
 
-async fn place(State(shop): Shared, Path(parcel): Path<u64>) -> Json<Value> {
-    Json(couriers::place(&shop, parcel).await)
+async fn place(State(shop): Shared, Path(parcel): Path<u64>) -> JsonResult {
+    Ok(Json(couriers::place(&shop, parcel).await?))
 }

@@ -1,14 +1,17 @@
 //! Each defect of the shop is there, and its healthy twin does not have it.
 //!
 //! Starts PostgreSQL and Redis on free ports. Needs the feature `store-tests`; without it the tests are listed as ignored.
-//! Defects of SQLite are tested beside `views`, `bookings` and `ranks`. Does not use the load generator and none of its rules.
+//! Defects of SQLite are tested beside `views`, `bookings`, `ranks` and `atlas`, the page of their connections in `sqlite`.
+//! Does not use the load generator and none of its rules.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a helper of a test fails the test")]
 
 mod bank;
 mod baskets;
 mod bills;
+mod clients;
 mod couriers;
+mod favourites;
 mod fixture;
 mod gate;
 mod goods;
@@ -24,8 +27,12 @@ mod notes;
 mod office;
 mod parcels;
 mod partner;
+mod receipts;
+mod refunds;
 mod sales;
+mod servers;
 mod sheets;
+mod sqlite;
 mod stores;
 mod tills;
 mod todos;

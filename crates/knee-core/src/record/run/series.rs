@@ -87,6 +87,7 @@ impl Point {
         self.generator_lag_p99 = self.generator_lag_p99.max(next.generator_lag_p99);
         (self.in_flight, self.backlog) = (next.in_flight, next.backlog);
         self.bytes_received = self.bytes_received.saturating_add(next.bytes_received);
+        self.bytes_sent = self.bytes_sent.saturating_add(next.bytes_sent);
     }
 }
 

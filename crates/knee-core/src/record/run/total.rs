@@ -16,12 +16,13 @@ pub(super) struct Total {
     pub(super) service: Histogram,
     generator_lag: Histogram,
     bytes_received: u64,
+    bytes_sent: u64,
 }
 
 impl Total {
     /// Forgets everything and keeps the memory, for the next interval.
     pub(super) fn clear(&mut self) {
-        (self.accounting, self.bytes_received) = (Accounting::default(), 0);
+        (self.accounting, self.bytes_received, self.bytes_sent) = (Accounting::default(), 0, 0);
         self.response.clear();
         self.service.clear();
         self.generator_lag.clear();
@@ -32,6 +33,7 @@ impl Total {
         self.accounting.merge(&endpoint.accounting());
         self.generator_lag.merge(&endpoint.generator_lag);
         self.bytes_received = self.bytes_received.saturating_add(endpoint.bytes_received);
+        self.bytes_sent = self.bytes_sent.saturating_add(endpoint.bytes_sent);
         for (_, outcome) in endpoint.outcomes() {
             self.response.merge(&outcome.response);
             self.service.merge(&outcome.service);
@@ -55,6 +57,7 @@ impl Total {
             in_flight: interval.concurrency.at_end,
             backlog: interval.backlog,
             bytes_received: self.bytes_received,
+            bytes_sent: self.bytes_sent,
             generator: (&interval.generator).into(),
         }
     }

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use knee_core::unit::Nanos;
 
+use super::copies::{BodyCopy, COPIED_MAX, KEPT_MAX};
 use super::{CHECKED_MAX, KNOWN_MAX, Look, SAVED_MAX, Sampling, Seen, ServerId, Traits};
 use crate::http::prepared::{PreparedRequest, RequestWriter};
 use crate::http::response::{Fields, ResponseHead, Version};
@@ -71,7 +72,63 @@ fn encodings_validators_methods_and_types_are_seen() {
     let put = request("PUT", &[], b"12345");
     let seen = seen(&put, 304, &[("content-type", "text/html")]);
     assert!(seen.traits.is_write && seen.traits.not_modified && !seen.traits.is_kept);
-    assert_eq!(seen.sent, 5);
+    assert_eq!((seen.sent, seen.cookie), (5, 0));
+}
+
+#[test]
+fn a_few_long_bodies_are_copied_after_the_warm_up_spread_over_the_run_and_one_per_second_at_most() {
+    let (sampling, get) = (Rc::new(Sampling::new()), request("GET", &[], b""));
+    sampling.copy_from(Nanos::from_secs(5));
+    let mut seconds = Vec::new();
+    for tenth in 0..1_000 {
+        let second = tenth / 10;
+        sampling.passed(Nanos::from_millis(100 * tenth));
+        let Some(mut look) = sampling.begin(&get) else { continue };
+        answer(&mut look, 200, &[("Content-Length", "409600")]);
+        for _ in 0..100 {
+            look.body(&[second as u8; 4_096]);
+        }
+        if look.end(None, 0).copy.is_some() {
+            seconds.push(second);
+        }
+    }
+    assert!(seconds[0] >= 5 && seconds.windows(2).all(|pair| pair[1] > pair[0]), "{seconds:?}");
+    let copies = sampling.take_copies();
+    assert!((KEPT_MAX / 2..=KEPT_MAX).contains(&copies.len()), "{}", copies.len());
+    assert!(copies.iter().all(|copy| copy.bytes.len() == COPIED_MAX));
+    assert!(copies[0].bytes[0] < 10 && copies.iter().any(|copy| copy.bytes[0] > 75));
+    assert!(sampling.take_copies().is_empty());
+}
+
+#[test]
+fn short_bodies_and_errors_are_not_copied_and_neither_are_two_bodies_at_once() {
+    let (sampling, get) = (Rc::new(Sampling::new()), request("GET", &[], b""));
+    let look = |fields: &[(&'static str, &str)], status: u16| {
+        let mut look = Look::at(sampling.clone(), &get);
+        answer(&mut look, status, fields);
+        look
+    };
+    let long = [("content-length", "90000")];
+    assert_eq!(look(&[("content-length", "9000")], 200).end(None, 0).copy, None, "its length says so");
+    let (mut first, mut second) = (look(&[], 200), look(&long, 200));
+    first.body(&[1; 9_000]);
+    second.body(&vec![1; 90_000]);
+    assert_eq!(second.end(None, 0).copy, None, "another one is being copied");
+    assert_eq!(first.end(None, 0).copy, None, "it turned out to be short");
+    sampling.passed(Nanos::from_secs(2));
+    assert_eq!(look(&long, 500).end(None, 0).copy, None);
+    drop(look(&long, 200));
+    sampling.passed(Nanos::from_secs(4));
+    let mut third = look(&long, 200);
+    third.body(&vec![3; 90_000]);
+    assert_eq!(third.end(None, 0).copy, Some(0), "a request that failed before keeps none from it");
+    assert_eq!(sampling.take_copies(), [BodyCopy { number: 0, bytes: vec![3; 90_000] }]);
+}
+
+#[test]
+fn cookies_of_the_request_are_measured_in_whichever_fields_they_are() {
+    let get = request("GET", &[("cookie", "a=1"), ("Accept", "*/*"), ("Cookie", "b=22; c=3")], b"");
+    assert_eq!(seen(&get, 200, &[]).cookie, 12);
 }
 
 #[test]

@@ -151,7 +151,8 @@ fn either(evidence: &Evidence<'_>, server: &Watched<'_>, query: &Query<'_>, node
 }
 
 /// A table that is scanned once per call although the plan for any value has an index: what is sent differs from what is
-/// planned. Only if no other statement of weight names the table, whose scans these could be.
+/// planned. Only if no other statement of weight names the table, whose scans these could be, and if the plan itself does
+/// not scan the table in another place, as the steps of a recursion do.
 fn unplanned(
     evidence: &Evidence<'_>,
     server: &Watched<'_>,
@@ -163,6 +164,13 @@ fn unplanned(
         nodes.iter().filter(|node| node.kind.contains("Index") || node.kind == "Bitmap Heap Scan");
     let (node, table) =
         by_index.find_map(|node| Some((node, query::table(server, node.table.as_deref()?)?)))?;
+    let of_table = |node: &Node| {
+        let named = node.table.as_deref().and_then(|named| query::table(server, named));
+        named.is_some_and(|named| named.name == table.name)
+    };
+    if nodes.iter().any(|node| node.kind == "Seq Scan" && of_table(node)) {
+        return None;
+    }
     let is_other = |other: &Query<'_>| other.id != query.id && other.blocks >= BLOCKS;
     if queries.iter().any(|other| is_other(other) && other.names(server, &table)) {
         return None;
@@ -224,6 +232,26 @@ mod tests {
             );
             assert_eq!(scanned(BY_ID, &plan).found("missing_index"), None, "{filter}");
         }
+    }
+
+    #[test]
+    fn a_scan_that_another_part_of_the_plan_has_is_no_scan_in_spite_of_the_plan() {
+        let index = r#"{"Node Type": "Index Scan", "Relation Name": "products", "Plan Rows": 1,
+            "Index Cond": "(id = $1)"}"#;
+        let scan = r#"{"Node Type": "Hash Join", "Plan Rows": 90, "Plans": [
+            {"Node Type": "Seq Scan", "Relation Name": "products", "Plan Rows": 50000}]}"#;
+        let of = |parts: &str| {
+            let plan = format!(
+                r#"[{{"Plan": {{"Node Type": "Recursive Union", "Plan Rows": 91, "Plans": [{parts}]}}}}]"#
+            );
+            scanned(BY_ID, &plan).found("missing_index")
+        };
+        assert!(of(index).is_some(), "what is sent differs from what is planned");
+        assert_eq!(
+            of(&format!("{index}, {scan}")),
+            None,
+            "the steps of a recursion join with the whole table"
+        );
     }
 
     #[test]

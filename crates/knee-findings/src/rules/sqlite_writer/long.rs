@@ -1,6 +1,7 @@
 //! A write transaction that is long at times: as many requests wait for it as its share of the time.
 //!
-//! Does not know what the transaction does, nor which process has it. Two shares can agree by chance, so this is a hint.
+//! Does not know which process has it. Two shares can agree by chance, so this is a hint, unless the service counts the
+//! same: then it also knows the statement for which the lock is held.
 
 use knee_core::outcome::Outcome;
 
@@ -12,6 +13,7 @@ use crate::histogram::{Modes, two_modes};
 use crate::watched::Watched;
 
 use super::lock::held;
+use super::waits::{self, factor};
 
 /// Share of the samples with the lock held, and how many these are.
 const HELD: f64 = 0.02;
@@ -36,36 +38,38 @@ pub(super) fn blocking(evidence: &Evidence<'_>, file: &Watched<'_>) -> Option<Dr
     }
     let (name, slow, responses) =
         slow_groups(evidence).find(|(_, modes, _)| factor(modes.slow_share, held) <= WITHIN)?;
-    let signal = Signal::at_least(
+    let seen = Signal::at_least(
         "share of samples with the write lock held, about that of the slow responses",
         Unit::Share,
         Some(held),
         HELD,
         "/proc/locks",
     )?;
+    let waits = waits::counted(evidence, held, &slow);
     let (lower, upper) = slow.slow_quartiles;
     let of_all = responses as f64 / evidence.answered() as f64;
     let wait = slow.slow_share * (lower.midpoint(upper) - slow.fast) * of_all;
+    let at_a_time = waits.as_ref().map_or_else(
+        || "perhaps for long at a time".to_owned(),
+        |waits| format!("and what finds it held waits {}", seconds(waits.each)),
+    );
+    let statement = format!(
+        "the write lock of {} is held {} of the time, {at_a_time}: {} of {name} take up to {} longer",
+        file.source.name,
+        percent(held),
+        percent(slow.slow_share),
+        seconds(upper)
+    );
+    let (counted, writer) = waits.map_or((Vec::new(), None), |waits| (waits.signals, waits.writer));
     Some(Draft {
-        subject: Subject::of(SubjectKind::Resource, file.name(), None),
-        statement: format!(
-            "the write lock of {} is held {} of the time, perhaps for long at a time: {} of {name} take up to {} longer",
-            file.source.name,
-            percent(held),
-            percent(slow.slow_share),
-            seconds(upper)
-        ),
-        signals: vec![signal],
+        subject: writer.unwrap_or_else(|| Subject::of(SubjectKind::Resource, file.name(), None)),
+        statement,
+        signals: [vec![seen], counted].concat(),
         remedy: Remedy::advice(
             "keep the transaction short: find its rows before it or by an index, and change few at a time",
         ),
         gain: Gain::saves(evidence.response_mean(), Some(wait), "the wait of the slow requests, per request"),
     })
-}
-
-/// How many times the smaller figure the larger one is.
-fn factor(one: f64, other: f64) -> f64 {
-    (one / other).max(other / one)
 }
 
 /// Name, groups and number of responses of all endpoints whose times are spread as what is left of a wait.
@@ -117,6 +121,43 @@ mod tests {
         let finding = purged(0.09, |part| 0.09 * part).found("sqlite_writer").unwrap();
         assert_eq!(finding.confidence, Confidence::Hint);
         assert!(finding.statement.contains("is held 9.0 % of the time, perhaps"), "{}", finding.statement);
+    }
+
+    const PURGE: &str = "DELETE FROM seen WHERE datetime(at, ?) < datetime(?)";
+
+    /// What the service counts: once per second, a statement finds the lock held and waits this long.
+    fn counted(wait: f64, held: f64) -> Scene {
+        let mut scene = purged(0.09, |part| 0.09 * part);
+        let page = scene.sqlite_page();
+        scene.counter(page, "prometheus.knee_sqlite_busy_total", "", 1.0);
+        scene.counter(page, "prometheus.knee_sqlite_busy_wait_seconds_total", "", wait);
+        scene.counter(page, "prometheus.knee_sqlite_write_seconds_total", "", held);
+        scene.sqlite_statement(page, PURGE, 0.001, 0.09, 600_000.0);
+        scene
+    }
+
+    #[test]
+    fn a_long_transaction_whose_waits_the_service_counts_is_found_with_its_statement() {
+        let finding = counted(0.08, 0.1).found("sqlite_writer").unwrap();
+        assert_eq!((finding.evidence.len(), finding.confidence), (3, Confidence::Strong));
+        assert_eq!(finding.subject.name, PURGE);
+        assert!(finding.statement.contains("and what finds it held waits 80.0 ms"), "{}", finding.statement);
+    }
+
+    #[test]
+    fn a_statement_that_often_waits_for_the_lock_is_not_named_as_the_one_that_holds_it() {
+        let mut scene = counted(0.08, 0.1);
+        let page = scene.observations.sources.len() - 1;
+        scene.sqlite_statement(page, "UPDATE posts SET views = views + ? WHERE id = ?", 0.02, 0.01, 0.0);
+        assert_eq!(scene.found("sqlite_writer").unwrap().subject.name, PURGE);
+    }
+
+    #[test]
+    fn waits_that_the_slow_responses_cannot_come_from_leave_a_hint() {
+        for (wait, held) in [(0.005, 0.1), (0.9, 0.1), (0.08, 0.01), (0.08, 0.6)] {
+            let finding = counted(wait, held).found("sqlite_writer").unwrap();
+            assert_eq!(finding.confidence, Confidence::Hint, "{wait} {held}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 
 use super::readable::readable;
 
@@ -74,7 +74,10 @@ struct Function {
 /// The functions of a file.
 #[derive(Debug)]
 pub(super) struct Elf {
-    file: File,
+    /// `None` if it was closed.
+    file: Option<File>,
+    /// Device and inode: another file can be in its place when it is opened again.
+    identity: (u64, u64),
     segments: Vec<Segment>,
     /// By address, each address once.
     functions: Vec<Function>,
@@ -88,8 +91,8 @@ pub(super) struct Elf {
 impl Elf {
     /// Reads the tables of a file.
     pub(super) fn read(file: File) -> Result<Self, Nameless> {
-        let bytes = file.metadata().map_err(|_| Nameless::Foreign)?.len();
-        if bytes > FILE_MAX {
+        let metadata = file.metadata().map_err(|_| Nameless::Foreign)?;
+        if metadata.len() > FILE_MAX {
             return Err(Nameless::Large);
         }
         let header = read(&file, 0, FILE_HEADER).ok_or(Nameless::Foreign)?;
@@ -111,7 +114,19 @@ impl Elf {
             return Err(Nameless::Stripped);
         }
         let (stripped, names) = (whole.is_none(), (names.offset, names.bytes));
-        Ok(Self { file, segments, functions, names, stripped, known: BTreeMap::new() })
+        let identity = (metadata.dev(), metadata.ino());
+        let known = BTreeMap::new();
+        Ok(Self { file: Some(file), identity, segments, functions, names, stripped, known })
+    }
+
+    /// Whether it has a descriptor.
+    pub(super) const fn is_open(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Gives its descriptor back. From then on it is opened again for each name that is not known yet.
+    pub(super) fn close(&mut self) {
+        self.file = None;
     }
 
     /// How many functions it has.
@@ -124,8 +139,8 @@ impl Elf {
         self.stripped
     }
 
-    /// The readable name of the function at an offset of the file.
-    pub(super) fn function(&mut self, offset: u64) -> Option<String> {
+    /// The readable name of the function at an offset of the file, which is opened again if it was closed.
+    pub(super) fn function(&mut self, offset: u64, open: impl FnOnce() -> Option<File>) -> Option<String> {
         let address = self.segments.iter().find_map(|segment| segment.address_of(offset))?;
         let place = self.functions.partition_point(|one| one.address <= address).checked_sub(1)?;
         let function = *self.functions.get(place)?;
@@ -136,20 +151,26 @@ impl Elf {
         if let Some(known) = self.known.get(&function.name) {
             return Some(known.clone());
         }
-        let name = readable(&self.name(function.name)?);
+        let name = readable(&self.name(function.name, open)?);
         self.known.insert(function.name, name.clone());
         Some(name)
     }
 
     /// A name as the compiler wrote it.
-    fn name(&self, place: u32) -> Option<String> {
+    fn name(&self, place: u32, open: impl FnOnce() -> Option<File>) -> Option<String> {
+        let opened = if self.file.is_none() { open().filter(|file| self.is_it(file)) } else { None };
+        let file = self.file.as_ref().or(opened.as_ref())?;
         let (offset, bytes) = self.names;
         let left = bytes.checked_sub(u64::from(place))?;
         let mut name = vec![0; NAME_MAX.min(usize::try_from(left).ok()?)];
-        self.file.read_exact_at(&mut name, offset.checked_add(u64::from(place))?).ok()?;
+        file.read_exact_at(&mut name, offset.checked_add(u64::from(place))?).ok()?;
         let end = name.iter().position(|byte| *byte == 0)?;
         let name = String::from_utf8_lossy(&name[..end]).into_owned();
         (!name.is_empty()).then_some(name)
+    }
+
+    fn is_it(&self, file: &File) -> bool {
+        file.metadata().is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == self.identity)
     }
 }
 
@@ -299,7 +320,7 @@ mod tests {
             (0xfff, None),
             (0x1800, None),
         ] {
-            assert_eq!(elf.function(offset).as_deref(), name, "{offset:x}");
+            assert_eq!(elf.function(offset, || None).as_deref(), name, "{offset:x}");
         }
         assert!(!elf.is_stripped());
         assert!(Elf::read(file(DYNAMIC_SYMBOLS, &functions)).unwrap().is_stripped());
@@ -308,7 +329,22 @@ mod tests {
     #[test]
     fn of_two_names_of_one_address_the_longer_function_has_it() {
         let mut elf = Elf::read(file(SYMBOLS, &[(0x40_1000, 4, "label"), (0x40_1000, 64, "whole")])).unwrap();
-        assert_eq!(elf.function(0x1020).as_deref(), Some("whole"));
+        assert_eq!(elf.function(0x1020, || None).as_deref(), Some("whole"));
+    }
+
+    #[test]
+    fn a_file_that_was_closed_is_opened_again_for_a_new_name_unless_another_one_has_taken_its_place() {
+        let functions = [(0x40_1000, 0x10, "first"), (0x40_1010, 0x10, "second"), (0x40_1020, 0x10, "third")];
+        let original = file(SYMBOLS, &functions);
+        let again = original.try_clone().unwrap();
+        let mut elf = Elf::read(original).unwrap();
+        assert_eq!(elf.function(0x1000, || None).as_deref(), Some("first"));
+        elf.close();
+        assert!(!elf.is_open());
+        assert_eq!(elf.function(0x1000, || None).as_deref(), Some("first"), "it is known");
+        assert_eq!(elf.function(0x1010, || None), None);
+        assert_eq!(elf.function(0x1010, || Some(file(SYMBOLS, &functions))), None, "another file");
+        assert_eq!(elf.function(0x1020, || Some(again)).as_deref(), Some("third"));
     }
 
     #[test]

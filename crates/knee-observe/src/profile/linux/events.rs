@@ -1,7 +1,8 @@
 //! Perf events of the threads of a process: samples of where they run, and of the system calls that they make.
 //!
 //! Each thread has its own events with a ring of its own: rings cannot be shared with threads that are started later, so
-//! new threads are looked for. Does not know what is at an address.
+//! new threads are looked for. An event is an open descriptor: of more threads than [`Budget`] has room for, the busiest
+//! are sampled. Does not know what is at an address.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,11 +12,9 @@ use std::path::Path;
 use perf_event::events::{Software, Tracepoint};
 use perf_event::{Builder, SampleFlag, Sampler as Ring};
 
+use super::budget::Budget;
+use super::busiest::{Busiest, PERIOD};
 use super::parse::field_offset;
-
-/// CPU time between two samples of a thread, in nanoseconds: 99 samples per second, which fall into step with nothing
-/// that is done a hundred times per second.
-const PERIOD: u64 = 10_101_010;
 
 /// A sample is taken of every so many-th system call of a thread. A prime, so that a server that makes the same few calls
 /// for each request is not always seen at the same one.
@@ -23,6 +22,9 @@ pub(super) const CALLS_PERIOD: u64 = 499;
 
 /// Most threads that are sampled.
 const THREADS_MAX: usize = 256;
+
+/// Once in so many looks, that is once per second, it is found out which threads are the busiest.
+const LOOKS_PER_CHOICE: u64 = 5;
 
 /// Most threads whose events are refused, before the others wait for the next look.
 const REFUSED_MAX: usize = 16;
@@ -87,6 +89,10 @@ pub(super) struct Threads {
     /// Whether time in the kernel is sampled, too.
     in_kernel: bool,
     calls: Result<Calls, String>,
+    /// Threads at most.
+    most: usize,
+    looks: u64,
+    busiest: Busiest,
     /// Threads that could not be sampled at the last look, and why one of them could not.
     left_out: usize,
     refused: Option<String>,
@@ -109,12 +115,22 @@ impl Threads {
         };
         let calls =
             Calls::find().and_then(|calls| calls.ring(first).map(|_| calls).map_err(|error| reason(&error)));
-        let mut threads = Self { open: BTreeMap::new(), in_kernel, calls, left_out: 0, refused: None };
+        let mut threads = Self {
+            open: BTreeMap::new(),
+            in_kernel,
+            calls,
+            most: THREADS_MAX,
+            looks: 0,
+            busiest: Busiest::default(),
+            left_out: 0,
+            refused: None,
+        };
         threads.look(pids, &mut Samples::default());
         Ok(threads)
     }
 
-    /// Takes the samples of all threads, forgets those that ended, and opens the events of new ones.
+    /// Takes the samples of all threads, forgets those that ended, and opens the events of new ones. If there are more
+    /// threads than room, the busiest have it.
     pub(super) fn look(&mut self, pids: &[u32], samples: &mut Samples) {
         for thread in self.open.values_mut() {
             thread.drain(self.calls.as_ref().ok(), samples);
@@ -122,28 +138,50 @@ impl Threads {
         let alive: Vec<(u32, u32)> = pids.iter().flat_map(|pid| tasks(*pid)).collect();
         let ids: BTreeSet<u32> = alive.iter().map(|(_, thread)| *thread).collect();
         self.open.retain(|thread, _| ids.contains(thread));
-        (self.left_out, self.refused) = (0, None);
+        let room = self.room();
+        let is_due = self.looks.is_multiple_of(LOOKS_PER_CHOICE);
+        self.looks += 1;
+        let mut wanted = alive.clone();
+        if alive.len() > room && is_due {
+            let open = &self.open;
+            let chosen = self.busiest.choose(&alive, room, |thread| open.contains_key(&thread));
+            self.open.retain(|thread, _| chosen.contains(thread));
+            wanted.retain(|(_, thread)| chosen.contains(thread));
+        }
+        wanted.retain(|(_, thread)| !self.open.contains_key(thread));
+        self.left_out = alive.len().saturating_sub(self.open.len());
+        self.open_all(&wanted, room);
+    }
+
+    /// Opens the events of these threads, as far as there is room.
+    fn open_all(&mut self, wanted: &[(u32, u32)], room: usize) {
+        self.refused = None;
         let mut refused = 0;
-        for (pid, thread) in alive {
-            if self.open.contains_key(&thread) {
-                continue;
+        for (pid, thread) in wanted {
+            if self.open.len() >= room || refused == REFUSED_MAX {
+                return;
             }
-            if self.open.len() == THREADS_MAX || refused == REFUSED_MAX {
-                self.left_out += 1;
-                continue;
-            }
-            match Thread::open(pid, thread, self.in_kernel, self.calls.as_ref().ok()) {
+            match Thread::open(*pid, *thread, self.in_kernel, self.calls.as_ref().ok()) {
                 Ok(opened) => {
-                    self.open.insert(thread, opened);
+                    self.open.insert(*thread, opened);
+                    self.left_out = self.left_out.saturating_sub(1);
                 }
                 // It has ended meanwhile.
-                Err(error) if error.raw_os_error() == Some(NO_SUCH_THREAD) => {}
+                Err(error) if error.raw_os_error() == Some(NO_SUCH_THREAD) => {
+                    self.left_out = self.left_out.saturating_sub(1);
+                }
                 Err(error) => {
-                    (refused, self.left_out) = (refused + 1, self.left_out + 1);
+                    refused += 1;
                     self.refused = Some(reason_of_more(&error, self.open.len()));
                 }
             }
         }
+    }
+
+    /// How many threads can be sampled.
+    fn room(&self) -> usize {
+        let events = if self.calls.is_ok() { 2 } else { 1 };
+        self.most.min(Budget::now().events / events)
     }
 
     /// How many threads are sampled.
@@ -173,9 +211,22 @@ impl Threads {
         match &self.refused {
             _ if self.left_out == 0 => {}
             Some(reason) => without.push(format!("some threads: {reason}")),
-            None => without.push(format!("some threads: at most {THREADS_MAX} are sampled")),
+            None => without.push(self.crowded()),
         }
         without
+    }
+
+    /// Which threads are sampled if there are more than room, in words.
+    fn crowded(&self) -> String {
+        let (room, limit) = (self.room(), Budget::now().limit);
+        let words = format!("some threads: only the {room} busiest are sampled");
+        match limit.filter(|_| room < self.most) {
+            Some(limit) => format!(
+                "{words}, because the load generator can have {limit} descriptors (`ulimit -Hn`) and needs \
+                 them for connections"
+            ),
+            None => words,
+        }
     }
 }
 
@@ -331,6 +382,11 @@ fn paranoid() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Arc, mpsc};
+    use std::thread;
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -343,6 +399,52 @@ mod tests {
         samples.add(42, user, &[1, 2, 3]);
         let spot = |in_kernel| Spot { pid: 42, in_kernel, address: 7 };
         assert_eq!(samples.spots, BTreeMap::from([(spot(true), 1), (spot(false), 3)]));
+    }
+
+    #[test]
+    fn of_more_threads_than_room_the_one_that_becomes_busy_is_sampled_and_it_is_said_that_others_are_not() {
+        let own = std::process::id();
+        let mut threads = match Threads::open(&[own]) {
+            Ok(threads) => threads,
+            Err(reason) => return println!("skipped: {reason}"),
+        };
+        let end = Arc::new(AtomicBool::new(false));
+        let (numbers, started) = mpsc::channel();
+        let workers: Vec<_> = (0..9)
+            .map(|number| {
+                let (end, numbers) = (end.clone(), numbers.clone());
+                thread::spawn(move || {
+                    if number == 8 {
+                        numbers.send(own_thread()).unwrap();
+                    }
+                    while !end.load(Ordering::Relaxed) {
+                        if number < 8 {
+                            thread::sleep(Duration::from_millis(5));
+                        }
+                    }
+                })
+            })
+            .collect();
+        let busy = started.recv().unwrap();
+        threads.most = 6;
+        let mut samples = Samples::default();
+        for _ in 0..2 * LOOKS_PER_CHOICE {
+            thread::sleep(Duration::from_millis(60));
+            threads.look(&[own], &mut samples);
+        }
+        let (without, open) = (threads.without(), threads.open.contains_key(&busy));
+        end.store(true, Ordering::Relaxed);
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        assert!(open && threads.count() <= 6, "{busy} of {:?}", threads.open.keys());
+        assert!(without.iter().any(|words| words.contains("only the 6 busiest")), "{without:?}");
+    }
+
+    /// The number of the thread that asks.
+    fn own_thread() -> u32 {
+        let path = fs::read_link("/proc/thread-self").unwrap();
+        path.file_name().unwrap().to_str().unwrap().parse().unwrap()
     }
 
     #[test]

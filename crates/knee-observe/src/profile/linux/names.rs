@@ -12,6 +12,7 @@ use rustix::fs::OFlags;
 
 use crate::text::label;
 
+use super::budget;
 use super::compiled::Compiled;
 use super::elf::{Elf, Nameless};
 use super::events::Spot;
@@ -21,13 +22,16 @@ use super::parse::{self, Mapping};
 /// Most bytes of `/proc/PID/maps` that are read.
 const MAPS_MAX: u64 = 16 << 20;
 
-/// Most files whose functions are known, whose descriptors stay open, and how many functions all of them have before no
-/// more files are read: 64 MB.
+/// Most files whose functions are known, and how many functions all of them have before no more files are read: 64 MB.
 const FILES_MAX: usize = 128;
 const FUNCTIONS_MAX: usize = 4_000_000;
 
 /// Most files whose lack of names is reported.
 const REPORTED_MAX: usize = 3;
+
+/// What is missing if there is no map of compiled functions.
+const WITHOUT_MAP: &str = "functions that a runtime compiled: there is no /tmp/perf-PID.map of its user \
+                           (`node --perf-basic-prof`, `jcmd PID Compiler.perfmap`)";
 
 /// Most processes whose files are read before the load.
 const BEFORE_MAX: usize = 16;
@@ -61,6 +65,8 @@ pub(super) struct Names {
     files: BTreeMap<FileId, Result<Elf, &'static str>>,
     /// Files that were sampled and whose functions have no names, and why.
     nameless: BTreeMap<String, &'static str>,
+    /// Whether code was sampled that a runtime has compiled, without a map that names it.
+    is_without_map: bool,
 }
 
 impl Names {
@@ -95,12 +101,15 @@ impl Names {
         if let Some(function) = program.compiled.function(address) {
             return Named { function: function.to_owned(), module: "compiled".to_owned() };
         }
+        let has_map = program.compiled.is_there();
         let Some(mapping) = mapping else {
             return Named { function: "unknown".to_owned(), module: "unknown".to_owned() };
         };
+        self.is_without_map |= !has_map && is_compiled(&mapping);
         let module = file_name(&mapping.path);
         let offset = (address - mapping.start).saturating_add(mapping.offset);
-        let function = self.table(spot.pid, &mapping).and_then(|elf| elf.function(offset));
+        let table = self.table(spot.pid, &mapping);
+        let function = table.and_then(|elf| elf.function(offset, || open(spot.pid, &mapping)));
         if function.is_none() {
             self.note_nameless(&mapping.file, &module);
         }
@@ -112,6 +121,9 @@ impl Names {
         let mut without = Vec::new();
         if in_kernel && self.kernel.is_empty() {
             without.push("functions of the kernel: /proc/kallsyms hides their addresses".to_owned());
+        }
+        if self.is_without_map {
+            without.push(WITHOUT_MAP.to_owned());
         }
         let files = self.nameless.iter().take(REPORTED_MAX);
         without.extend(files.map(|(module, why)| format!("functions of {module}: the file {why}")));
@@ -138,7 +150,14 @@ impl Names {
                 return None;
             }
             let file = open(pid, mapping).ok_or("cannot be opened");
-            let read = file.and_then(|file| Elf::read(file).map_err(Nameless::words));
+            let mut read = file.and_then(|file| Elf::read(file).map_err(Nameless::words));
+            // Of a process that ends, only the files that stay open can give names to its last samples.
+            let held = self.files.values().flatten().filter(|elf| elf.is_open()).count();
+            if let Ok(elf) = &mut read
+                && held >= budget::FILES_MAX
+            {
+                elf.close();
+            }
             self.files.insert(mapping.file.clone(), read);
         }
         self.files.get_mut(&mapping.file)?.as_mut().ok()
@@ -191,6 +210,11 @@ fn shortened<'n>(function: &'n str, module: &str) -> &'n str {
     &function[..end.unwrap_or(0)]
 }
 
+/// Whether the code at a mapping has no file, as what a runtime compiles. What the kernel puts there has a name.
+fn is_compiled(mapping: &Mapping) -> bool {
+    mapping.file.1 == 0 && (mapping.path.is_empty() || mapping.path.starts_with("[anon"))
+}
+
 /// The name of a file without its folder; `anonymous` for memory without a file.
 fn file_name(path: &str) -> String {
     let path = path.strip_suffix(" (deleted)").unwrap_or(path);
@@ -227,6 +251,9 @@ fn text(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -263,5 +290,45 @@ mod tests {
         let spot = Spot { pid: std::process::id(), in_kernel: false, address: 1 };
         assert_eq!(names.of(spot), Named { function: "unknown".into(), module: "unknown".into() });
         assert_eq!(names.of(Spot { in_kernel: true, ..spot }).function, "kernel+unknown");
+    }
+
+    /// A process that is none, with code without a file at 0x1000 and the code of the kernel at 0x9000.
+    fn runtime(map: &Path) -> (Names, Spot) {
+        let mapping = |start: u64, path: &str| Mapping {
+            start,
+            end: start + 0x1000,
+            offset: 0,
+            file: ("00:00".to_owned(), 0),
+            path: path.to_owned(),
+        };
+        let user = fs::metadata(map).ok().map(|metadata| metadata.uid());
+        let mut compiled = Compiled::at(map.to_owned(), user);
+        compiled.read();
+        let mappings = vec![mapping(0x1000, ""), mapping(0x9000, "[vdso]")];
+        let program = Program { mappings, own: None, compiled, fresh: true };
+        let pid = 5_000_000;
+        let names = Names { programs: BTreeMap::from([(pid, program)]), ..Names::default() };
+        (names, Spot { pid, in_kernel: false, address: 0x1010 })
+    }
+
+    #[test]
+    fn code_that_a_runtime_compiled_has_the_name_that_its_map_gives() {
+        let folder = tempfile::tempdir().unwrap();
+        let map = folder.path().join("perf-7.map");
+        fs::write(&map, "1000 100 JS:*render /app/a b.js:3\n").unwrap();
+        let (mut names, spot) = runtime(&map);
+        let render = Named { function: "JS:*render /app/a b.js:3".into(), module: "compiled".into() };
+        assert_eq!(names.of(spot), render);
+        assert_eq!(names.of(Spot { address: 0x1200, ..spot }).function, "anonymous+unknown");
+        assert!(names.without(false).is_empty(), "{:?}", names.without(false));
+    }
+
+    #[test]
+    fn it_is_said_that_compiled_code_has_no_map_and_how_there_is_one() {
+        let (mut names, spot) = runtime(Path::new("/none/perf-7.map"));
+        names.of(Spot { address: 0x9010, ..spot });
+        assert!(names.without(false).is_empty(), "the kernel's own code has none");
+        assert_eq!(names.of(spot).function, "anonymous+unknown");
+        assert_eq!(names.without(false), [WITHOUT_MAP]);
     }
 }

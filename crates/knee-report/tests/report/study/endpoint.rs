@@ -131,7 +131,7 @@ fn whatever_shows_a_claim_names_its_endpoint() {
     let document = Document::of(&conclusion, &super::made(), &[]);
     let written = markdown(&document);
     for row in [
-        "| orders are twice as fast | p50 of POST /orders: -50.0 % | p50 of POST /orders: -50.0 % \\[",
+        "| orders are twice as fast | p50 of POST /orders: -50.0 % | p50 of POST /orders, fine vs stock: -50.0 % \\[",
         "| orders take as long as lists | p50 of POST /orders vs GET /items: same |",
         "| a list has less than 2 KB | response_size of GET /items: below ",
         "none of 4,000 requests of GET /items above 1.00 s \\[at most",
@@ -141,7 +141,7 @@ fn whatever_shows_a_claim_names_its_endpoint() {
         assert!(written.contains(row), "{row}\n{written}");
     }
     let terminal = text(&document, 400, Palette::None);
-    for row in ["p50 of POST /orders: -50.0 %", "fine, GET /items", "fine, POST /orders"] {
+    for row in ["p50 of POST /orders, fine vs stock: -50.0 %", "fine, GET /items", "fine, POST /orders"] {
         assert!(terminal.contains(row), "{row}\n{terminal}");
     }
 }

@@ -162,6 +162,21 @@ fn nothing_is_ruled_out_where_nothing_is_decided() {
 }
 
 #[test]
+fn five_blocks_that_agree_have_no_verdict_and_the_first_lines_say_how_many_it_takes() {
+    let mut few = study(vec![Metric::P50], Some(0.05), None).definition().clone();
+    few.design.blocks = 5;
+    let few = Study::new(few, Options::default(), None).unwrap();
+    let comparison = compared(few, |trial| measured(trial, 1.0));
+    assert_eq!(comparison.verdict, Verdict::Undecided);
+    let text = markdown(&shown::comparison(&comparison));
+    assert!(text.starts_with("# B vs A: p50 undecided\n"), "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in ["6 blocks needed.", "5 blocks cannot give a verdict: it takes 6"] {
+        assert!(words.contains(said), "{said}: {words}");
+    }
+}
+
+#[test]
 fn a_title_names_the_metric_that_got_worse_even_if_the_first_did_not() {
     let study = study(vec![Metric::Goodput, Metric::P50], Some(0.05), None);
     let comparison = compared(study, |trial| {

@@ -1,20 +1,29 @@
-//! Which remedy is tried, and where; and how a remedy that is not tried can be proven by hand.
+//! Which remedy is tried, and where; why the others are not; and how a remedy that is not tried can be proven by hand.
 //!
 //! Only what knee started is changed. Does not change anything itself.
 
-use knee_core::fixture::Declaration;
-use knee_findings::{Change as Wanted, Finding, Report};
+use knee_core::fixture::{Declaration, Reset};
+use knee_findings::{Change as Wanted, Finding, Remedy, Report};
 use knee_observe::Target;
-use knee_report::find::Proof;
+use knee_report::find::{Considered, Proof};
 use knee_study::definition::{Definition, Variant};
 use knee_study::proof::{self, Change};
 
-/// A store that is up, as the fixture names it, and its address.
+/// Why ANALYZE is not tried where resets bring back saved data.
+const ANALYZED: &str = "knee runs ANALYZE before it saves the seeded data, so that only what the service loads afterwards has old statistics";
+
+/// Why the remedies of other findings are not tried.
+const ONE: &str = "a search tries one remedy";
+
+/// The same where one was tried.
+const ONE_TRIED: &str = "a search tries one remedy: run it again with the first one applied";
+
+/// A store that is up, as the fixture names it, and its addresses.
 pub struct Known {
     /// `postgres.NAME`.
     pub name: String,
-    /// With its password.
-    pub url: String,
+    /// Its own and that of its replica, with their passwords. What changes the server changes its replica.
+    pub urls: Vec<String>,
 }
 
 /// A finding with the change that its remedy makes.
@@ -29,15 +38,62 @@ pub struct Choice {
 /// The first finding whose remedy knee can apply to what it started. A switch that the study declares as the remedy comes
 /// before knee's own. Hints can be wrong, so they are tried last, and only with a switch: the study's authors chose it.
 pub fn choose(report: &Report, study: &Definition, variant: &Variant, stores: &[Known]) -> Option<Choice> {
-    let switched = |finding: &Finding| proof::switched(study, variant, finding.code);
-    let chosen = |hints: bool, change: &dyn Fn(&Finding) -> Option<Change>| {
+    let chosen = |hints: bool| {
         let mut found = report.findings.iter().enumerate().filter(|(_, finding)| finding.is_hint() == hints);
-        found.find_map(|(place, finding)| Some(Choice { finding: place, change: change(finding)? }))
+        found.find_map(|(place, finding)| {
+            let change = possible(finding, study, variant, stores).ok()?;
+            Some(Choice { finding: place, change })
+        })
     };
-    let firm = |finding: &Finding| {
-        switched(finding).or_else(|| change(finding, &study.fixture, &variant.service, stores))
+    chosen(false).or_else(|| chosen(true))
+}
+
+/// The change that knee can make for a finding to what it started; or why it makes none, as a clause without a full stop.
+///
+/// # Errors
+///
+/// The clause.
+pub fn possible(
+    finding: &Finding,
+    study: &Definition,
+    variant: &Variant,
+    stores: &[Known],
+) -> Result<Change, String> {
+    if let Some(switch) = proof::switched(study, variant, finding.code) {
+        return Ok(switch);
+    }
+    let own = change(finding, &study.fixture, &variant.service, stores).filter(|_| !finding.is_hint());
+    let own = own.ok_or_else(|| refusal(finding, "what it did not start"))?;
+    let reset = study.fixture.service.get(&variant.service).map(|service| service.reset);
+    // Statements run once after the seed; then the statistics of all that is saved are made.
+    if matches!(finding.remedy, Remedy::Analyze { .. }) && reset != Some(Reset::Seed) {
+        return Err(ANALYZED.to_owned());
+    }
+    Ok(own)
+}
+
+/// What became of the remedy of each finding, of which knee can apply those that are `possible`. The proof is about that
+/// of the finding in the place `chosen`, and about the same change for other findings: two statements can lack one index.
+pub fn considered(
+    report: &Report,
+    possible: impl Fn(&Finding) -> Result<Change, String>,
+    chosen: Option<usize>,
+    proof: &Proof,
+) -> Vec<Considered> {
+    let asked = chosen.and_then(|place| possible(report.findings.get(place)?).ok());
+    let of = |(place, finding): (usize, &Finding)| match possible(finding) {
+        Err(why) => Considered { finding: place, change: None, why_not: Some(why) },
+        Ok(change) => {
+            let why_not = match (proof, asked.as_ref() == Some(&change)) {
+                (Proof::Tried(_), true) => None,
+                (Proof::NotTried { why, .. }, true) => Some(why.clone()),
+                (Proof::Tried(_), false) => Some(ONE_TRIED.to_owned()),
+                (Proof::NotTried { .. }, false) => Some(ONE.to_owned()),
+            };
+            Considered { finding: place, change: Some(words(&change)), why_not }
+        }
     };
-    chosen(false, &firm).or_else(|| chosen(true, &switched))
+    report.findings.iter().enumerate().map(of).collect()
 }
 
 /// The codes that the study calls remedies of, and that no rule has.
@@ -65,7 +121,8 @@ fn change(finding: &Finding, declared: &Declaration, service: &str, stores: &[Kn
 /// The server that a finding is about, if knee started it.
 fn server(finding: &Finding, declared: &Declaration, stores: &[Known]) -> Option<String> {
     let source = finding.subject.source.as_deref()?;
-    let is_it = |store: &&Known| Target::parse(&store.url).is_ok_and(|target| target.name() == source);
+    let is_named = |url: &String| Target::parse(url).is_ok_and(|target| target.name() == source);
+    let is_it = |store: &&Known| store.urls.iter().any(is_named);
     let name = stores.iter().find(is_it)?.name.strip_prefix("postgres.")?;
     declared.postgres.get(name).is_some_and(|server| server.address.is_none()).then(|| name.to_owned())
 }
@@ -88,11 +145,15 @@ pub fn short_name<'a>(finding: &'a Finding, change: Option<&'a Change>) -> &'a s
     }
 }
 
-/// Why no remedy of these findings is tried. `where_from` says what knee does not write to.
+/// Why no remedy of these findings is tried, by the first of them. `where_from` says what knee does not write to.
 pub fn why_not(report: &Report, where_from: &str) -> String {
-    let Some(first) = report.findings.first() else { return String::new() };
-    match first.remedy.change() {
-        _ if first.is_hint() => "a hint rests on one figure, so knee does not try its remedy".to_owned(),
+    report.findings.first().map(|first| refusal(first, where_from)).unwrap_or_default()
+}
+
+/// Why the remedy of a finding is not tried. `where_from` says what knee does not write to.
+pub fn refusal(finding: &Finding, where_from: &str) -> String {
+    match finding.remedy.change() {
+        _ if finding.is_hint() => "a hint rests on one figure, so knee does not try its remedy".to_owned(),
         Some(Wanted::Statement(_) | Wanted::Setting { .. }) => {
             format!("knee does not write to {where_from}")
         }
@@ -223,11 +284,13 @@ kind = "ladder"
     }
 
     fn stores() -> Vec<Known> {
-        let store = |name: &str, url: &str| Known { name: name.into(), url: url.into() };
-        vec![
-            store("postgres.db", "postgres://knee:secret@127.0.0.1:5000/knee"),
-            store("postgres.own", "postgres://u:p@127.0.0.1:7/shop"),
-        ]
+        let store = |name: &str, urls: &[&str]| Known {
+            name: name.into(),
+            urls: urls.iter().map(|url| (*url).to_owned()).collect(),
+        };
+        let of_db =
+            ["postgres://knee:secret@127.0.0.1:5000/knee", "postgres://knee:secret@127.0.0.1:5001/knee"];
+        vec![store("postgres.db", &of_db), store("postgres.own", &["postgres://u:p@127.0.0.1:7/shop"])]
     }
 
     fn report(findings: Vec<Finding>) -> Report {
@@ -274,6 +337,54 @@ kind = "ladder"
             "knee cannot apply this remedy by itself"
         );
         assert!(why(finding(index(), started, Confidence::Hint)).starts_with("a hint rests on one figure"));
+    }
+
+    #[test]
+    fn an_index_that_a_replica_lacks_is_made_on_its_primary_which_knee_started_too() {
+        let of_replica = finding(index(), "postgres://127.0.0.1:5001/knee", Confidence::Likely);
+        let chosen = chosen(vec![of_replica]).unwrap();
+        assert!(matches!(chosen.change, Change::Sql { server, .. } if server == "db"));
+    }
+
+    #[test]
+    fn statistics_of_saved_data_are_there_already_so_that_analyze_is_no_remedy_and_the_reason_is_said() {
+        let stale = || Finding {
+            code: "stale_statistics",
+            ..finding(
+                Remedy::Analyze { table: "public.todos".into() },
+                "postgres://127.0.0.1:5000/knee",
+                Confidence::Likely,
+            )
+        };
+        let of = |text: &str| {
+            let study = Definition::read(text, "study.toml", &|_| true).unwrap();
+            possible(&stale(), &study, study.variant("stock").unwrap(), &stores())
+        };
+        assert_eq!(of(STUDY), Err(ANALYZED.to_owned()));
+        let seeded = STUDY.replace("reset = \"stores\"", "reset = \"seed\"\nseed = [\"seed\"]");
+        assert!(matches!(of(&seeded), Ok(Change::Sql { statement, .. }) if statement.starts_with("ANALYZE")));
+    }
+
+    #[test]
+    fn every_finding_has_its_change_or_a_reason_and_of_two_remedies_the_one_that_was_left_out_is_named() {
+        let started = "postgres://127.0.0.1:5000/knee";
+        let titles = Remedy::Index { table: "public.todos".into(), columns: vec!["title".into()] };
+        let findings = vec![
+            finding(advice(), started, Confidence::Strong),
+            finding(index(), started, Confidence::Likely),
+            finding(titles, started, Confidence::Likely),
+            // Another statement that lacks the same index.
+            finding(index(), started, Confidence::Likely),
+        ];
+        let (report, study) = (report(findings), study());
+        let variant = study.variant("stock").unwrap();
+        let possible = |finding: &Finding| possible(finding, &study, variant, &stores());
+        let proof = not_tried("--no-proof", Vec::new());
+        let considered = considered(&report, possible, Some(1), &proof);
+        let why: Vec<&str> = considered.iter().map(|one| one.why_not.as_deref().unwrap()).collect();
+        assert_eq!(why, ["knee cannot apply this remedy by itself", "--no-proof", ONE, "--no-proof"]);
+        let can: Vec<bool> = considered.iter().map(|one| one.change.is_some()).collect();
+        assert_eq!(can, [false, true, true, true]);
     }
 
     #[test]

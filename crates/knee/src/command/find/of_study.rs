@@ -10,11 +10,13 @@ use knee_core::validity::Validity;
 use knee_driver::search::Search as Services;
 use knee_driver::{Event, Loaded, Times};
 use knee_engine::control::{Control, Request as Asked};
+use knee_findings::Finding;
+use knee_fixture::Store;
 use knee_report::View;
 use knee_report::find::{Proof, Search, Tried};
 use knee_report::number::counted;
 use knee_study::definition::{Definition, Load, Variant};
-use knee_study::proof::{self, Sample};
+use knee_study::proof::{self, Extent, Sample};
 use knee_study::statistics::verdict::Verdict;
 use knee_study::study::{Conclusion, Effect, Options, Study};
 
@@ -126,43 +128,83 @@ impl<'a> Asking<'a> {
             title: self.title(),
             look: View::of(&loaded.run),
             notes: self.notes(&mut services),
+            remedies: Vec::new(),
             proof: not_tried("", Vec::new()),
         };
-        search.proof = self.proof(&search.look, &loaded, services, control, progress)?;
+        self.prove(&mut search, &loaded, services, control, progress)?;
         Ok(search)
     }
 
-    /// Tries the remedy of the first finding that knee can apply.
-    fn proof(
+    /// Tries the remedy of the first finding that knee can apply, and says what became of the others.
+    fn prove(
         &self,
-        look: &View,
+        search: &mut Search,
         loaded: &Loaded,
         mut services: Services,
         control: &Control,
         progress: &mut Progress,
-    ) -> Result<Proof, Failed> {
-        let stores: Vec<Known> =
-            services.stores().into_iter().map(|store| Known { name: store.name, url: store.url }).collect();
-        let chosen = choice::choose(&look.findings, &self.part, self.variant(), &stores);
-        let (Some(choice), Validity::Valid | Validity::Suspect) = (chosen, look.validity.validity) else {
-            services.down().map_err(driver_failed)?;
-            return Ok(self.untried(look, choice::why_not(&look.findings, "what it did not start"), None));
+    ) -> Result<(), Failed> {
+        let stores = services.stores().into_iter();
+        let known = |store: Store| Known {
+            name: store.name,
+            urls: std::iter::once(store.url).chain(store.replica_url).collect(),
         };
+        let stores: Vec<Known> = stores.map(known).collect();
+        let possible = |finding: &Finding| choice::possible(finding, &self.part, self.variant(), &stores);
+        let report = &search.look.findings;
+        let chosen = choice::choose(report, &self.part, self.variant(), &stores);
+        let proof = match (&chosen, self.extent(&search.look, loaded)) {
+            (None, _) => {
+                self.down(services);
+                let why = report.findings.first().and_then(|first| possible(first).err());
+                self.untried(&search.look, why.unwrap_or_default(), None)
+            }
+            (Some(choice), Err(why)) => {
+                self.down(services);
+                self.untried(&search.look, why, Some(choice))
+            }
+            (Some(choice), Ok(extent)) => {
+                let (proof, note) =
+                    self.trials(&search.look, choice, &extent, services, control, progress)?;
+                search.notes.extend(note);
+                proof
+            }
+        };
+        let place = chosen.map(|choice| choice.finding);
+        search.remedies = choice::considered(&search.look.findings, possible, place, &proof);
+        search.proof = proof;
+        Ok(())
+    }
+
+    /// How long the proof takes; or why there is none, as a clause without a full stop.
+    fn extent(&self, look: &View, loaded: &Loaded) -> Result<Extent, String> {
         if self.args.study.no_proof {
-            services.down().map_err(driver_failed)?;
-            return Ok(self.untried(look, "--no-proof", Some(&choice)));
+            return Err("--no-proof".to_owned());
         }
-        let Some(extent) = sample(look, loaded).and_then(|one| proof::extent(&self.part, one, self.limit))
-        else {
-            services.down().map_err(driver_failed)?;
-            let why = format!("its trials take longer than {} (--proof-time)", self.limit);
-            return Ok(self.untried(look, why, Some(&choice)));
+        let sample = sample(look, loaded).ok_or("the load had no response")?;
+        let extent = proof::extent(&self.part, sample, self.limit);
+        extent.ok_or_else(|| format!("its trials take longer than {} (--proof-time)", self.limit))
+    }
+
+    /// Looks at the service with the remedy, and runs the trials with and without it. What fails on the way is the reason
+    /// why nothing is proven, or a note if some trials can be compared.
+    fn trials(
+        &self,
+        look: &View,
+        choice: &Choice,
+        extent: &Extent,
+        mut services: Services,
+        control: &Control,
+        progress: &mut Progress,
+    ) -> Result<(Proof, Option<String>), Failed> {
+        let left = |why: String| (self.untried(look, why, Some(choice)), None);
+        let (mut study, name) = match self.trials_of(look, choice, extent) {
+            Ok(planned) => planned,
+            Err((problem, _)) => {
+                self.down(services);
+                return Ok(left(format!("its trials cannot be planned: {}", problem.what)));
+            }
         };
-        let finding = &look.findings.findings[choice.finding];
-        let name = choice::short_name(finding, Some(&choice.change));
-        let changed = proof::changed(self.variant(), name, &choice::words(&choice.change), &choice.change);
-        let name = changed.name.clone();
-        let mut study = self.study(proof::definition(&self.part, changed, &extent), None)?;
         (self.narrate)(&format!(
             "trying the remedy: {}; {} with and without it, about {}",
             on_one_line(&choice::words(&choice.change)),
@@ -174,28 +216,45 @@ impl<'a> Asking<'a> {
             Ok(after) => after,
             Err(error) if control.request() != Asked::Run => return Err(ended(error, control)),
             Err(error) => {
-                services.down().map_err(driver_failed)?;
-                return Ok(self.untried(
-                    look,
-                    format!("the remedy cannot be applied: {error}"),
-                    Some(&choice),
-                ));
+                self.down(services);
+                return Ok(left(without_load(&error)));
             }
         };
         self.record(&after);
         let source =
             Declared { folder: self.absolute(), observe: ObserveFlags::default(), remote: None, feed: None };
-        let fault =
-            services.prove(&mut study, Box::new(source), control, &mut report).map_err(driver_failed)?;
-        if let Some(fault) = fault {
-            (self.narrate)(&driver_failed(fault).0.to_string());
+        // The trials before a failure are an answer; without any, the failure is the reason.
+        let fault = services.prove(&mut study, Box::new(source), control, &mut report).unwrap_or_else(Some);
+        let fault = fault.map(|fault| driver_failed(fault).0);
+        if let Some(problem) = &fault {
+            (self.narrate)(&problem.to_string());
         }
-        Ok(Proof::Tried(Box::new(Tried {
-            finding: choice.finding,
-            change: choice::words(&choice.change),
-            conclusion: study.conclude(),
-            after: Some(View::of(&after.run)),
-        })))
+        let conclusion = study.conclude();
+        let is_measured = conclusion.effects.iter().any(|effect| effect.change.is_some());
+        if let Some(problem) = fault.as_ref().filter(|_| !is_measured) {
+            return Ok(left(format!("its trials failed: {}", problem.what)));
+        }
+        let run = counted(conclusion.trials.len() as u64, "trial");
+        let note = fault.map(|problem| format!("after {run} of the proof: {}", problem.what));
+        let (finding, change) = (choice.finding, choice::words(&choice.change));
+        let tried = Tried { finding, change, conclusion, after: Some(View::of(&after.run)) };
+        Ok((Proof::Tried(Box::new(tried)), note))
+    }
+
+    /// The study of the variant with and without the remedy, and the name of the variant with it.
+    fn trials_of(&self, look: &View, choice: &Choice, extent: &Extent) -> Result<(Study, String), Failed> {
+        let finding = &look.findings.findings[choice.finding];
+        let name = choice::short_name(finding, Some(&choice.change));
+        let changed = proof::changed(self.variant(), name, &choice::words(&choice.change), &choice.change);
+        let name = changed.name.clone();
+        Ok((self.study(proof::definition(&self.part, changed, extent), None)?, name))
+    }
+
+    /// Ends what was started. What cannot be removed is said, and is no reason to lose the answer.
+    fn down(&self, services: Services) {
+        if let Err(error) = services.down() {
+            (self.narrate)(&driver_failed(error).0.to_string());
+        }
     }
 
     /// A proof that is left to the user.
@@ -312,6 +371,19 @@ fn sample(look: &View, loaded: &Loaded) -> Option<Sample> {
     Some(Sample { rate, load: loaded.run.head.measured_from.saturating_add(loaded.run.window()) })
 }
 
+/// Why there is no load with the remedy, as a clause without a full stop.
+fn without_load(error: &knee_driver::Error) -> String {
+    let was_applied = match error {
+        // The service was up, and ended under its load.
+        knee_driver::Error::Fixture(error) => {
+            matches!(error, knee_fixture::Error::Died { at_start: false, .. })
+        }
+        _ => true,
+    };
+    let what = if was_applied { "the load with the remedy failed" } else { "the remedy cannot be applied" };
+    format!("{what}: {error}")
+}
+
 /// The error of a search, or the end that the user asked for.
 fn ended(error: knee_driver::Error, control: &Control) -> Failed {
     if control.request() == Asked::Run {
@@ -352,6 +424,24 @@ mod tests {
             tables.collect::<String>()
         );
         Definition::read(&text, "study.toml", &|_| true).unwrap()
+    }
+
+    #[test]
+    fn a_remedy_that_the_database_refuses_and_a_service_that_fails_with_it_are_different_reasons() {
+        let refused = knee_fixture::Error::Store {
+            who: "PostgreSQL `db`".into(),
+            doing: "run the statement `CREATE INDEX`".into(),
+            reason: "the disk is full".into(),
+        };
+        let refused = without_load(&knee_driver::Error::Fixture(refused));
+        assert!(
+            refused.starts_with("the remedy cannot be applied: ") && refused.contains("full"),
+            "{refused}"
+        );
+        let fails = knee_driver::Error::NoSuccess { what: "`list`".into(), status: 500, count: 9 };
+        assert!(
+            without_load(&fails).starts_with("the load with the remedy failed: every response of `list`")
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A search behind a URL: one load beside observers. Nothing is started, so nothing is changed.
 
 use knee_engine::secret;
+use knee_findings::Finding;
 use knee_report::View;
 use knee_report::find::Search;
 
@@ -14,6 +15,9 @@ use crate::command::load::{self, Taken};
 use crate::exit::Exit;
 use crate::problem::{Problem, on_one_line};
 use crate::settings::output::Progress;
+
+/// What knee does not write to.
+const NOT_STARTED: &str = "a database that it did not start";
 
 /// The load, unless flags set another one.
 const CONNECTIONS: &str = "20";
@@ -38,10 +42,10 @@ pub fn find(args: &FindArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     }
     let Taken { run, record } = load::take_once(&load, narrate)?;
     let view = View::of(&run);
-    let why = choice::why_not(&view.findings, "a database that it did not start");
-    let by_hand = by_hand(&view, args);
-    let search =
-        Search { title: load.title.clone(), look: view, notes: Vec::new(), proof: not_tried(why, by_hand) };
+    let proof = not_tried(choice::why_not(&view.findings, NOT_STARTED), by_hand(&view, args));
+    let refused = |finding: &Finding| Err(choice::refusal(finding, NOT_STARTED));
+    let remedies = choice::considered(&view.findings, refused, None, &proof);
+    let search = Search { title: load.title.clone(), look: view, notes: Vec::new(), remedies, proof };
     let written = writer.write(&search, narrate);
     if let Some(Record { path, .. }) = &record {
         narrate(&format!("record: {}", on_one_line(&path.display().to_string())));
