@@ -24,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
     limits: "in the last third of the run, 95 % of 40 look-ups find nothing; a value is written for 80 % of them; reads of single keys are called once for every second response; 75 % of 20 sampled responses have a body that an earlier one of their endpoint had. Without such bodies, a hint from 1,000 look-ups on. Nothing if 45 % of all that is found is found in the last third, 10 times and more, because the cache is being filled",
     source: "A cache with a key per content finds what has been answered before: with bodies of which three of four are repeated, three of four look-ups. Of 1,000 look-ups in so many equally frequent keys that 5 % are found, there are 10,000 keys. While a cache of equally frequent keys is being filled, the thirds of a run find 1, 3 and 5 of 9.",
     cause: "The key has more in it than the answer depends on: tracking parameters, a time, a token, the order of parameters. Or values expire before they are asked for again, or are stored under another key than they are looked for.",
-    remedy: "Make the key of what the answer depends on alone, let values live longer than the time between two requests for them, or leave the cache out.",
+    remedy: "Build the key from nothing but what the answer depends on, let values live longer than the time between two requests for them, or leave the cache out.",
     explains: &[],
     check,
 };

@@ -69,13 +69,13 @@ fn draft(
     Draft {
         subject: query.subject(server),
         statement: format!(
-            "{} times per request, a statement reads {} blocks of {} and other tables to make {} rows of many, {} of the \
-             database's time",
-            number(query.per_request),
+            "a statement reads {} blocks to return {} rows, {} times per request and {} of the database's time: it sums up \
+             or thins out many rows of {}",
             number(query.blocks),
-            table.name,
             number(query.rows),
+            number(query.per_request),
             percent(query.time_share),
+            table.name,
         ),
         signals,
         remedy: Remedy::advice(
@@ -112,6 +112,8 @@ mod tests {
         for text in [NEWEST, "SELECT depot, sum(pieces) FROM stock GROUP BY depot"] {
             let finding = condensing(text, 1.0, 9_000.0, 200_000.0).found("condensed_rows").unwrap();
             assert_eq!(finding.evidence.len(), 2, "{text}");
+            let end = "it sums up or thins out many rows of public.stock";
+            assert!(finding.statement.ends_with(end), "one table: {}", finding.statement);
         }
         assert!(condensing(NEWEST, 1.0, 400.0, 40_000.0).found("condensed_rows").is_some(), "small rows");
     }
