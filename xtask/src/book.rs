@@ -27,6 +27,7 @@ use reports::Reports;
 const MDBOOK: CargoTool = CargoTool {
     name: "mdbook",
     version: "0.5.4",
+    ask: &["--version"],
     series: "mdbook v0.5.",
     arguments: &["--no-default-features", "--features", "search"],
 };

@@ -15,7 +15,9 @@ pub struct CargoTool {
     pub name: &'static str,
     /// What is installed.
     pub version: &'static str,
-    /// How `--version` begins if it is good enough.
+    /// How it is asked for its version.
+    pub ask: &'static [&'static str],
+    /// How the answer begins if it is good enough.
     pub series: &'static str,
     /// Arguments of `cargo install`.
     pub arguments: &'static [&'static str],
@@ -52,7 +54,7 @@ impl CargoTool {
     }
 
     fn is_enough(&self, program: &Path) -> bool {
-        let output = Command::new(program).arg("--version").output();
+        let output = Command::new(program).args(self.ask).output();
         output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).starts_with(self.series))
     }
 }
@@ -67,7 +69,8 @@ mod tests {
 
     #[test]
     fn a_program_that_is_nowhere_or_of_another_version_is_not_enough() {
-        let tool = CargoTool { name: "cargo", version: "1", series: "cargo 0.1", arguments: &[] };
+        let (ask, series) = (&["--version"], "cargo 0.1");
+        let tool = CargoTool { name: "cargo", version: "1", ask, series, arguments: &[] };
         assert!(!tool.is_enough(Path::new("a-program-that-is-nowhere")));
         assert!(!tool.is_enough(Path::new("cargo")));
         assert!(CargoTool { series: "cargo 1.", ..tool }.is_enough(Path::new("cargo")));

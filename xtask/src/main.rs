@@ -22,11 +22,13 @@ mod fleet;
 mod folder;
 mod fuzz;
 mod markdown;
+mod mutants;
 mod observers;
 mod openapi;
 mod pages;
 mod paired;
 mod picture;
+mod postgres_versions;
 mod process;
 mod program;
 mod prose;
@@ -55,7 +57,7 @@ enum Command {
     Picture(picture::Options),
     /// Check the rules of the house that the compiler does not know
     Tidy,
-    /// Compare what knee says with what is true: nine experiments with known results
+    /// Compare what knee says with what is true: twelve experiments with known results
     Truth(truth::Options),
     /// Count false alarms of the validity check in quiet runs, and its silence in disturbed ones
     Validity(validity::Options),
@@ -63,6 +65,8 @@ enum Command {
     Audit(audit::Options),
     /// Measure what observers cost the service that they watch
     Observers(observers::Options),
+    /// Run the tests of PostgreSQL's observer against versions 13 to 18, which npm installs below target/tools
+    PostgresVersions(postgres_versions::Options),
     /// Measure what knee costs beside its peers, as in BENCHMARKS.md
     Bench(bench::Options),
     /// Compare `knee run` with k6: the same scripts, the same server
@@ -90,6 +94,9 @@ enum Command {
     Fleet(fleet::Options),
     /// Run the fuzz targets from their kept corpora
     Fuzz(fuzz::Options),
+    /// Change the code of the verdicts in one place at a time, and count the changes that no test notices; installs
+    /// cargo-mutants if it is missing
+    Mutants(mutants::Options),
     /// Ask the labs whether they do what their `openapi.json` says
     Openapi(openapi::Options),
     /// The server of the experiments
@@ -118,6 +125,7 @@ fn main() -> ExitCode {
         Command::Validity(options) => validity::run(&root, &options),
         Command::Audit(options) => audit::run(&root, &options),
         Command::Observers(options) => observers::run(&root, &options),
+        Command::PostgresVersions(options) => postgres_versions::run(&root, &options),
         Command::Bench(options) => bench::run(&root, options),
         Command::Compat(options) => compat::run(&root, options),
         Command::Sentences(options) => sentences::run(&root, &options),
@@ -131,6 +139,7 @@ fn main() -> ExitCode {
         Command::Semver(options) => semver::run(&root, &options),
         Command::Fleet(options) => fleet::run(&root, &options),
         Command::Fuzz(options) => fuzz::run(&root, &options),
+        Command::Mutants(options) => mutants::run(&root, &options),
         Command::Openapi(options) => openapi::run(&root, &options),
         Command::OracleServer { law } => truth::server::serve(&law),
         Command::ValidityTarget { address, millis } => validity::target::serve(&address, millis),

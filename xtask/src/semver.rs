@@ -16,6 +16,7 @@ const LIBRARIES: [&str; 3] = ["knee-core", "knee-engine", "knee-report"];
 const CHECKER: CargoTool = CargoTool {
     name: "cargo-semver-checks",
     version: "0.51.0",
+    ask: &["--version"],
     series: "cargo-semver-checks 0.",
     arguments: &[],
 };

@@ -13,6 +13,7 @@ mod cycle;
 mod decision;
 mod header;
 mod identifier;
+mod lab;
 mod layering;
 mod leftover;
 mod length;
@@ -70,6 +71,7 @@ const RULES: &[(&str, Rule)] = &[
     ("identifier", identifier::check),
     ("words", words::check),
     ("line", line::check),
+    ("lab", lab::check),
     ("summary", summary::check),
     ("decision", decision::check),
     ("changelog", changelog::check),

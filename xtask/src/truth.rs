@@ -36,7 +36,8 @@ pub struct Options {
     /// Try this build in place of the release build of this tree
     #[arg(long, value_name = "PROGRAM")]
     knee: Option<PathBuf>,
-    /// Ask one of them: stall, delay, bimodal, queue, pause, hog, overload, limits, repeat, alike or planted
+    /// Ask one of them: stall, delay, bimodal, queue, pause, hog, overload, limits, repeat, alike, planted or
+    /// errors
     #[arg(long, value_name = "ORACLE")]
     only: Option<String>,
 }
@@ -61,7 +62,7 @@ impl Laboratory {
 /// Runs one oracle.
 type Oracle = fn(&Laboratory) -> Result<Vec<Row>>;
 
-const ORACLES: [(&str, Oracle); 11] = [
+const ORACLES: [(&str, Oracle); 12] = [
     ("stall", stall::run),
     ("delay", delay::fixed),
     ("bimodal", delay::bimodal),
@@ -73,6 +74,7 @@ const ORACLES: [(&str, Oracle); 11] = [
     ("repeat", sweep::repeat),
     ("alike", alike::alike),
     ("planted", alike::planted),
+    ("errors", alike::errors),
 ];
 
 /// Asks all oracles, prints a table and one line of JSON, and fails if one contradicts.

@@ -196,6 +196,12 @@ pub struct Measurement {
     pub cut_off: u64,
     /// Requests that were given up after a time limit; part of `unanswered` if the output lists it there.
     pub timed_out: u64,
+    /// Requests that ended with an error of their connection; not part of `requests` and `unanswered` (wrk).
+    pub lost: u64,
+    /// Responses with another status than 200 to 299 that the output does not count as failed (ab).
+    pub not_success: u64,
+    /// From the last send to the last response, in s; not part of `duration` (vegeta).
+    pub wait: Option<Figure>,
     /// Requests per second.
     pub rate: Option<Figure>,
     /// Scheduled requests per second, of an open load.

@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use knee_core::fixture::Declaration;
+use knee_core::fixture::{Declaration, placeholder};
+use knee_core::unit::Nanos;
 use knee_engine::control::{Control, Request};
-use knee_fixture::{Fixture, Options, supervisor};
+use knee_fixture::{Fixture, Options, Preparation, supervisor};
 use knee_study::definition::{Load, Workload};
 
 use crate::error::Error;
@@ -52,10 +53,24 @@ impl StudyFixture {
         for workload in workloads {
             let Load::Script { env, .. } = &workload.load else { continue };
             for (name, text) in env {
-                self.fixture.check_text(text, &variable(&workload.name, name))?;
+                self.fixture.check_text(text, &variable(&workload.name, name), &[placeholder::DURATION])?;
             }
         }
         Ok(())
+    }
+
+    /// A variable of a workload's script with its placeholders filled in, after `report` of the builds and seeds of
+    /// services that it names. The trial lasts so long, warm-up included.
+    pub(crate) fn fill(
+        &mut self,
+        text: &str,
+        (workload, name): (&str, &str),
+        lasts: Nanos,
+        report: &mut dyn FnMut(Preparation<'_>),
+    ) -> Result<String, knee_fixture::Error> {
+        let lasts = of_script(lasts);
+        let own = [(placeholder::DURATION, lasts.as_str())];
+        self.fixture.fill_with(text, &variable(workload, name), &own, report)
     }
 
     /// Stops everything.
@@ -70,8 +85,14 @@ impl StudyFixture {
 }
 
 /// Dotted path of a variable of a workload's script.
-pub fn variable(workload: &str, name: &str) -> String {
+fn variable(workload: &str, name: &str) -> String {
     format!("workloads.{workload}.env.{name}")
+}
+
+/// A duration as scripts take it: `14s`, or `13500ms`.
+fn of_script(duration: Nanos) -> String {
+    let millis = duration.as_nanos().div_ceil(1_000_000);
+    if millis.is_multiple_of(1_000) { format!("{}s", millis / 1_000) } else { format!("{millis}ms") }
 }
 
 /// Sets a flag for the fixture soon after a stop is requested.
@@ -107,6 +128,20 @@ impl Drop for InterruptForwarder {
             thread.thread().unpark();
             // It cannot panic, and if it did there is nothing left for it to do.
             let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_gets_its_duration_as_k6_writes_durations() {
+        for (nanos, expected) in
+            [(14_000_000_000, "14s"), (13_500_000_000, "13500ms"), (1_500_000, "2ms"), (0, "0s")]
+        {
+            assert_eq!(of_script(Nanos(nanos)), expected);
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::runner::{Times, TrialRunner};
 use crate::trials::{Event, reporting};
 
-/// Measured time of a pilot, and its longest warm-up. A script takes the time of its own options.
+/// Measured time of a pilot, and its longest warm-up. A script without `{duration}` takes the time of its own options.
 const MEASURE: Nanos = Nanos::from_secs(2);
 const SETTLE: Nanos = Nanos::from_secs(1);
 

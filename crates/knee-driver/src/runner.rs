@@ -17,7 +17,7 @@ use knee_study::study::{
 
 use crate::cost::{Observed, Probes, Watch, Watched};
 use crate::error::Error;
-use crate::fixture::{StudyFixture, variable};
+use crate::fixture::StudyFixture;
 use crate::variant::{others, overrides};
 use crate::{placement, resource};
 
@@ -164,12 +164,12 @@ impl TrialRunner {
             Err(Absent::Fixture(error)) => return result_of(error),
             Err(Absent::Undeclared) => return Err(Error::Missing("service")),
         };
-        let workload = match self.filled(workload, report) {
+        let times =
+            Times { settle: study.settle(fresh), measure: study.measure(trial), seed: trial.arrival_seed };
+        let workload = match self.filled(workload, times, report) {
             Ok(workload) => workload,
             Err(error) => return result_of(error),
         };
-        let times =
-            Times { settle: study.settle(fresh), measure: study.measure(trial), seed: trial.arrival_seed };
         let place = self.place(&workload, &running);
         let probes = self.probes(study);
         let clock = MonotonicClock::start();
@@ -209,7 +209,7 @@ impl TrialRunner {
         let Ok((running, _)) = self.service(study, trial, (&variant, &service), report) else {
             return Ok(None);
         };
-        let Ok(workload) = self.filled(workload, report) else { return Ok(None) };
+        let Ok(workload) = self.filled(workload, times, report) else { return Ok(None) };
         let loaded = self.load((&workload, None), &running, times, Probes::default());
         self.running = None;
         let Some(fixture) = &mut self.fixture else { return Ok(None) };
@@ -235,7 +235,7 @@ impl TrialRunner {
             Err(Absent::Fixture(error)) => return Err(error.into()),
             Err(Absent::Undeclared) => return Err(Error::Missing("service")),
         };
-        let workload = self.filled(workload, report)?;
+        let workload = self.filled(workload, times, report)?;
         let loaded = self.load((&workload, None), &running, times, Probes::default());
         self.running = None;
         let (loaded, _) = loaded?;
@@ -349,11 +349,13 @@ impl TrialRunner {
     fn filled(
         &mut self,
         mut workload: Workload,
+        times: Times,
         report: Report<'_>,
     ) -> Result<Workload, knee_fixture::Error> {
+        let lasts = times.settle.saturating_add(times.measure);
         if let (Some(fixture), Load::Script { env, .. }) = (&mut self.fixture, &mut workload.load) {
             for (name, text) in env {
-                *text = fixture.fixture.fill(text, &variable(&workload.name, name), report)?;
+                *text = fixture.fill(text, (workload.name.as_str(), name.as_str()), lasts, report)?;
             }
         }
         Ok(workload)

@@ -12,6 +12,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
+use knee_core::record::Run;
 use knee_core::record::run::read;
 use knee_study::sweep::bound::ProgramUse;
 use knee_study::sweep::{Config, Step, StepResult, Sweep};
@@ -121,17 +122,19 @@ impl SavedSteps {
         self.earlier.len()
     }
 
-    /// Gives a new sweep the steps of the earlier process, as if they had just been run.
+    /// Gives a new sweep the steps of the earlier process, and `look` their runs, as if they had just been run.
     ///
     /// # Errors
     ///
     /// When a record cannot be read, or when this version chooses other steps.
-    pub(crate) fn replay(&self, sweep: &mut Sweep) -> Result<(), Error> {
+    pub(crate) fn replay(&self, sweep: &mut Sweep, look: &mut dyn FnMut(&Step, &Run)) -> Result<(), Error> {
         for saved in &self.earlier {
             if sweep.next() != Some(saved.step) {
                 return Err(Error::Unrelated { of: "another design", path: self.path.clone() });
             }
-            sweep.record_result(saved.result()?);
+            let run = saved.run()?;
+            look(&saved.step, &run);
+            sweep.record_result(saved.result(&run));
         }
         Ok(())
     }
@@ -162,19 +165,24 @@ impl SavedSteps {
 }
 
 impl SavedStep {
-    /// What the step measured, from its record.
-    fn result(&self) -> Result<StepResult, Error> {
+    /// The run of the step, from its record.
+    fn run(&self) -> Result<Run, Error> {
         let unreadable = |source| Error::NotSaved { path: self.record.clone(), source };
         let file = File::open(&self.record).map_err(unreadable)?;
         let reading = read(BufReader::new(file)).map_err(|error| unreadable(std::io::Error::other(error)))?;
-        let mut result = StepResult::of(&reading.run, self.requests_per_arrival);
+        Ok(reading.run)
+    }
+
+    /// What the step measured.
+    fn result(&self, run: &Run) -> StepResult {
+        let mut result = StepResult::of(run, self.requests_per_arrival);
         result.took = self.took;
         result.cpu = self.cpu;
         result.host_busy = self.host_busy;
         result.programs.clone_from(&self.programs);
-        result.resources = resource::of(&reading.run);
+        result.resources = resource::of(run);
         result.record = Some(self.shown.clone());
-        Ok(result)
+        result
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use knee_core::clock;
 use knee_core::fixture::Declaration;
 use knee_core::record::Build;
+use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_engine::host;
 use knee_fixture::Running;
@@ -16,7 +17,7 @@ use knee_study::definition::Definition;
 use knee_study::study::{Calibration, Options, Refusal, Study, Trial, TrialResult};
 
 use crate::error::Error;
-use crate::fixture::{StudyFixture, variable};
+use crate::fixture::StudyFixture;
 use crate::lock::Lock;
 use crate::pilot;
 use crate::runner::{LoadSource, TrialRunner};
@@ -224,13 +225,14 @@ impl Standing {
         servers.collect()
     }
 
-    /// A variable of a workload's script with its placeholders filled in; services that it names are started.
+    /// A variable of a workload's script with its placeholders filled in; services that it names are started. The load
+    /// `lasts` so long.
     ///
     /// # Errors
     ///
     /// An unknown placeholder, or a service that cannot be started.
-    pub fn fill(&mut self, text: &str, workload: &str, name: &str) -> Result<String, Error> {
-        Ok(self.fixture.fixture.fill(text, &variable(workload, name), &mut |_| {})?)
+    pub fn fill(&mut self, text: &str, workload: &str, name: &str, lasts: Nanos) -> Result<String, Error> {
+        Ok(self.fixture.fill(text, (workload, name), lasts, &mut |_| {})?)
     }
 
     /// An error if a service or a store has ended.

@@ -47,6 +47,8 @@ pub struct Surroundings<'a> {
     pub reset: Option<&'a str>,
     /// The steps of an earlier process, and where those of this one are saved; `None` if they are not.
     pub saved: Option<&'a mut SavedSteps>,
+    /// Gets the run of each step, of those of an earlier process too, before its result counts.
+    pub look: &'a mut dyn FnMut(&Step, &Run),
 }
 
 /// Runs step after step until none is left, the user interrupts, or one fails. `observe` is called after each step.
@@ -58,7 +60,9 @@ pub fn climb(
     observe: &mut dyn FnMut(&Sweep),
 ) -> (Sweep, Option<Error>) {
     let mut sweep = Sweep::new(config.clone());
-    if let Some(Err(error)) = around.saved.as_ref().map(|saved| saved.replay(&mut sweep)) {
+    let Surroundings { saved, look, .. } = &mut around;
+    let replayed = saved.as_ref().map(|saved| saved.replay(&mut sweep, look));
+    if let Some(Err(error)) = replayed {
         return (sweep, Some(error));
     }
     while control.request() == Request::Run
@@ -110,8 +114,126 @@ fn measure(
     result.resources = resource::of(&run);
     result.host_busy = used.busy.or(result.host_busy);
     result.record = record;
+    // After the time of the step was taken.
+    (around.look)(step, &run);
     if let Some(saved) = around.saved.as_mut().filter(|_| !result.interrupted) {
         saved.add(step, file.as_deref(), &result)?;
     }
     Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use knee_core::interval::Interval;
+    use knee_core::outcome::Outcome;
+    use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
+    use knee_core::record::run::RunBuilder;
+    use knee_core::record::{Build, Ending, Head, Machine};
+    use knee_core::schedule::Curve;
+    use knee_core::unit::Nanos;
+    use knee_study::sweep::{Ladder, LoadKind};
+
+    use super::*;
+
+    /// Answers every request of a step with one status: the first step with the first status, and so on.
+    struct Answers {
+        statuses: Vec<u16>,
+        steps: usize,
+    }
+
+    impl StepSource for Answers {
+        fn run(&mut self, _: &Step, _: &Control) -> Result<StepRun, Error> {
+            let status = self.statuses[self.steps];
+            self.steps += 1;
+            Ok(StepRun { run: answered(status), record: None, file: None, requests_per_arrival: 1.0 })
+        }
+    }
+
+    /// A second in which 100 requests are answered with this status after 2 ms.
+    fn answered(status: u16) -> Run {
+        let mut second = Interval { to: Nanos::from_secs(1), ..Interval::default() };
+        let endpoint = second.measured.endpoint_mut(EndpointId(0));
+        endpoint.planned = 100;
+        endpoint.status = vec![(status, 100)];
+        let outcome = if status < 400 { Outcome::Ok } else { Outcome::HttpError };
+        let times = &mut endpoint.outcomes[outcome as usize];
+        times.response.record_many(Nanos::from_millis(2), 100);
+        times.service.record_many(Nanos::from_millis(2), 100);
+        let mut builder = RunBuilder::new(head());
+        builder.add(&second);
+        builder.end(Ending::Completed)
+    }
+
+    fn head() -> Head {
+        let users = Executor::Closed { vus: Curve::constant(1.0) };
+        let plan = Plan {
+            scenarios: vec![Scenario::new("default", users, Stop::At(Nanos::from_secs(1)))],
+            endpoints: vec![Endpoint { name: "GET /".into() }],
+            warm_up: Nanos::ZERO,
+            grace: Nanos::from_secs(30),
+            request_timeout: None,
+            connect_timeout: Nanos::from_secs(5),
+            workers: 1,
+            interval: Nanos::from_secs(1),
+        };
+        let build = Build { version: "0".into(), commit: None, optimized: true };
+        let machine =
+            Machine { system: String::new(), arch: String::new(), cpu: None, cores: 2, memory_bytes: None };
+        Head {
+            measured_from: plan.warm_up,
+            plan,
+            title: "status".into(),
+            started: Nanos::ZERO,
+            build,
+            machine,
+            co_located: Some(true),
+            segment: None,
+            fleet: None,
+            http2_streams: None,
+        }
+    }
+
+    /// Sweeps a service until as many steps are finished as there are statuses: the finished ones, those that were sent,
+    /// and the error.
+    fn swept(statuses: Vec<u16>) -> (usize, usize, Option<Error>) {
+        let config = Config {
+            kind: LoadKind::Connections,
+            ladder: Ladder::List(vec![1.0, 2.0, 4.0]),
+            ceiling: None,
+            seconds: 1.0,
+            slos: Vec::new(),
+            errors_max: 0.001,
+            precision: 0.05,
+            in_flight_max: 100,
+            connections_min: 1,
+            resets: false,
+            seconds_max: None,
+            seed: 1,
+        };
+        let (control, wanted) = (Control::new(), statuses.len());
+        let mut source = Answers { statuses, steps: 0 };
+        let mut look = |_: &Step, _: &Run| {};
+        let around = Surroundings { pids: &[], watch: None, reset: None, saved: None, look: &mut look };
+        let mut observe = |sweep: &Sweep| {
+            if sweep.trials().len() == wanted {
+                control.stop();
+            }
+        };
+        let (sweep, error) = climb(&config, around, &mut source, &control, &mut observe);
+        (sweep.trials().len(), source.steps, error)
+    }
+
+    #[test]
+    fn a_sweep_of_a_path_that_does_not_exist_stops_at_its_first_step_and_says_what_it_got() {
+        let (finished, sent, error) = swept(vec![404, 404, 404]);
+        assert_eq!((finished, sent), (0, 1), "{error:?}");
+        assert!(matches!(error, Some(Error::NoSuccess { status: 404, count: 100, .. })), "{error:?}");
+    }
+
+    #[test]
+    fn a_service_that_only_fails_under_more_load_is_swept_on() {
+        let (finished, sent, error) = swept(vec![200, 503]);
+        assert_eq!((finished, sent), (2, 2), "{error:?}");
+        assert!(error.is_none(), "{error:?}");
+    }
 }

@@ -17,6 +17,17 @@ const LOOKS_MIN: f64 = 50.0;
 /// Calls per response below which they are work beside the requests.
 const CALLS_MIN: f64 = 0.05;
 
+/// Most calls at a time that the observer counts exactly.
+const LEVEL_MAX: u32 = 31;
+
+/// Share of the looks at which more calls than the most can be open. A look reads connections one after another, so it can
+/// see the end of one call and the begin of the next as two.
+const BEYOND: f64 = 0.01;
+
+/// Variance of the number of open calls from which on what changes with it shows: that of one place which is taken for
+/// 95 % of the time.
+const VARIANCE_MIN: f64 = 0.05;
+
 /// The label of endpoints that were counted together.
 const OTHERS: &str = "others";
 
@@ -57,6 +68,19 @@ pub(crate) struct Asked<'a> {
     /// Bytes sent and received per call.
     pub sent: f64,
     pub received: f64,
+    /// How many calls are open at a time; `None` if no look saw one, or at more than 31.
+    pub open: Option<Open>,
+}
+
+/// How many calls of one endpoint are open at a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Open {
+    /// The most, but for a hundredth of the looks.
+    pub most: f64,
+    /// Share of the looks at which so many were open.
+    pub full: f64,
+    /// By how many requests more are in progress for each call more that is open; `None` if their number hardly changes.
+    pub requests: Option<f64>,
 }
 
 impl Asked<'_> {
@@ -126,9 +150,47 @@ fn one<'a>(
         alike: if spans > 0.0 { of("spans_alike")? / spans } else { 0.0 },
         sent: of("sent_bytes")? / calls,
         received: received.amount / calls,
+        open: open(process, endpoint, looks, (from, to)),
     };
     // What waits for longer than any response waits for what happens next, as a long poll does.
     (asked.each() <= longest(evidence)).then_some(asked)
+}
+
+/// How many calls are open at a time, by so many looks between two moments.
+fn open(process: &Watched<'_>, endpoint: &str, looks: f64, (from, to): (Nanos, Nanos)) -> Option<Open> {
+    let levels: Vec<(f64, f64)> = (1..=LEVEL_MAX + 1)
+        .map(|level| (f64::from(level), looks_at(process, &format!("{endpoint} {level}"), (from, to))))
+        .filter(|(_, count)| *count > 0.0)
+        .collect();
+    let above = |most: f64| {
+        let above = levels.iter().filter(|(level, _)| *level > most);
+        above.map(|(_, count)| count).sum::<f64>()
+    };
+    let (most, _) = *levels.iter().find(|(level, _)| above(*level) <= BEYOND * looks)?;
+    let moment = |power: i32| {
+        let powers = levels.iter().map(|(level, count)| level.powi(power) * count);
+        powers.sum::<f64>() / looks
+    };
+    let (mean, variance) = (moment(1), moment(2) - moment(1) * moment(1));
+    let of = |name: &str, label: &str| Some(process.rose(name, label, from, to)? / looks);
+    let in_progress = of("process.calls.requests", "").filter(|requests| *requests > 0.0);
+    let requests = of("process.calls.waiting_requests", endpoint)
+        .zip(in_progress)
+        .filter(|_| variance >= VARIANCE_MIN)
+        .map(|(product, requests)| (product - mean * requests) / variance);
+    let full = levels.iter().filter(|(level, _)| *level >= most).map(|(_, count)| count).sum::<f64>() / looks;
+    (most <= f64::from(LEVEL_MAX)).then_some(Open { most, full, requests })
+}
+
+/// At how many looks between two moments as many calls were open as the label says. The counter begins with the first
+/// such look, and was zero before.
+fn looks_at(process: &Watched<'_>, label: &str, (from, to): (Nanos, Nanos)) -> f64 {
+    let Some(series) = process.series("process.calls.waiting_looks", label) else { return 0.0 };
+    let until = |moment: Nanos| {
+        let before = series.points.iter().take_while(|(at, count)| *at <= moment && count.is_finite());
+        before.last().map_or(0.0, |(_, count)| *count)
+    };
+    until(to) - until(from)
 }
 
 /// The longest complete response, in seconds.
@@ -147,7 +209,7 @@ fn ports(evidence: &Evidence<'_>) -> Vec<String> {
 }
 
 /// The port of an address such as `postgres://[::1]:5433/shop`.
-fn port(address: &str, usual: &str) -> String {
+pub(crate) fn port(address: &str, usual: &str) -> String {
     let behind = address.split_once("://").map_or(address, |(_, behind)| behind);
     let host = behind.split('/').next().unwrap_or_default();
     let port = host.rsplit_once(':').map(|(_, port)| port);
@@ -156,7 +218,7 @@ fn port(address: &str, usual: &str) -> String {
 }
 
 /// Whether an endpoint is at a port.
-fn is_at(endpoint: &str, port: &str) -> bool {
+pub(crate) fn is_at(endpoint: &str, port: &str) -> bool {
     endpoint.rsplit_once(':').is_some_and(|(_, at)| at == port)
 }
 
@@ -201,6 +263,33 @@ mod tests {
         scene.calling(process, "10.0.0.5:4318", &Calling { per_response: 0.01, ..calling });
         let asked = asked_in(&scene);
         assert!(asked.is_empty(), "{asked:?}");
+    }
+
+    #[test]
+    fn the_most_calls_at_a_time_are_known_from_their_first_look_on_and_rare_ones_more_do_not_count() {
+        let mut scene = Scene::with(|sample, _, _| sample.wait = 0.05);
+        let process = scene.process("shop (pid 7)");
+        let calling = Calling { seconds: 0.01, most: 2, full: 0.6, ..Calling::default() };
+        scene.calling(process, "10.0.0.2:80", &calling);
+        let open = |scene: &Scene| {
+            let evidence = Evidence::of(&scene.run, &scene.observations);
+            let processes = evidence.sources(SourceKind::Process);
+            let all = asked(&evidence, &processes[0]);
+            all[0].open.unwrap()
+        };
+        let known = open(&scene);
+        assert!((known.most - 2.0).abs() < 1e-9 && (known.full - 0.6).abs() < 0.01, "{known:?}");
+        assert!((known.requests.unwrap() - calling.follow).abs() < 0.01, "{known:?}");
+        // Of 300 looks, so many saw three calls, from the second second on.
+        let late = |scene: &mut Scene, count: f64| {
+            let points = (2..=30).map(|second| (Nanos::from_secs(second), count));
+            let kind = knee_core::observation::SeriesKind::Counter;
+            scene.points(process, "process.calls.waiting_looks", "10.0.0.2:80 3", kind, points.collect());
+        };
+        late(&mut scene, 2.0);
+        assert!((open(&scene).most - 2.0).abs() < 1e-9, "a look that saw an end and a begin");
+        late(&mut scene, 4.0);
+        assert!((open(&scene).most - 3.0).abs() < 1e-9);
     }
 
     #[test]

@@ -84,7 +84,7 @@ fn leave_out_explained(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// Codes of the findings that a rule explains.
-fn explained_by(code: &str) -> &'static [&'static str] {
+pub(crate) fn explained_by(code: &str) -> &'static [&'static str] {
     RULES.iter().find(|rule| rule.code == code).map_or(&[], |rule| rule.explains)
 }
 

@@ -29,6 +29,9 @@ mod lack;
 
 mod level;
 
+pub mod levels;
+mod load_level;
+
 mod parts;
 
 mod plan;
@@ -58,6 +61,9 @@ mod trend;
 mod watched;
 
 #[cfg(test)]
+mod observed;
+
+#[cfg(test)]
 mod testing;
 
 #[cfg(test)]
@@ -71,6 +77,8 @@ pub use examine::{examine, is_only_errors};
 pub use finding::{
     Confidence, Finding, Gain, Limit, NotRun, Remedy, Report, Signal, Subject, SubjectKind, Unit,
 };
+pub use levels::add_levels;
+pub use load_level::Level;
 pub use proposals::proposals;
 pub use remedy::{CHANGES, Change};
 pub use rules::RULES;

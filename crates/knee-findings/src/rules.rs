@@ -9,6 +9,7 @@ mod blocking_pop;
 mod cache_flushed;
 mod cache_miss;
 mod cache_unanswered;
+mod call_places;
 mod checkpoint;
 mod collapse;
 mod commit_flush;
@@ -24,7 +25,7 @@ mod deadlocks;
 mod deep_offset;
 mod delayed_ack;
 mod duplicate_keys;
-mod fixed_places;
+pub(crate) mod fixed_places;
 mod growing_cpu;
 mod growing_requests;
 mod growing_responses;
@@ -69,6 +70,7 @@ mod serialization_retries;
 mod slow_replica;
 mod sort_mismatch;
 mod sqlite_busy;
+mod sqlite_pool;
 mod sqlite_scan;
 mod sqlite_timeout;
 mod sqlite_upgrade;
@@ -106,9 +108,9 @@ pub const RULES: &[Rule] = &[
     repeated_content::RULE,
     large_write_response::RULE,
     slow_replica::RULE,
-    table_growth::RULE,
     same_answer::RULE,
     serial_calls::RULE,
+    call_places::RULE,
     missing_index::RULE,
     count_per_request::RULE,
     sort_mismatch::RULE,
@@ -126,6 +128,7 @@ pub const RULES: &[Rule] = &[
     unused_indexes::RULE,
     unused_rows::RULE,
     wasted_reads::RULE,
+    table_growth::RULE,
     deadlocks::RULE,
     duplicate_keys::RULE,
     serialization_retries::RULE,
@@ -159,6 +162,7 @@ pub const RULES: &[Rule] = &[
     sqlite_upgrade::RULE,
     sqlite_timeout::RULE,
     sqlite_busy::RULE,
+    sqlite_pool::RULE,
     sqlite_writer::RULE,
     sqlite_wal::RULE,
     log_output::RULE,

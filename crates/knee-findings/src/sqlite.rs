@@ -16,6 +16,8 @@ pub(crate) const SOURCE: &str = "the service: knee-sqlite";
 /// A statement below this share of the time of all statements is not looked at, as with PostgreSQL.
 pub(crate) const TIME_SHARE: f64 = 0.1;
 
+const CONNECTION_CALLS: &str = "connection_calls_total";
+const CONNECTION_SECONDS: &str = "connection_seconds_total";
 const CALLS: &str = "statement_calls_total";
 const SECONDS: &str = "statement_seconds_total";
 const SCAN_STEPS: &str = "statement_fullscan_steps_total";
@@ -50,6 +52,15 @@ pub(crate) struct Call {
     pub index_rows: f64,
 }
 
+/// How the service used one connection, or those that had its number one after another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Used {
+    /// Statements that ended, per complete response of the load.
+    pub per_request: f64,
+    /// Share of the time in which it ran one, 0 to 1.
+    pub busy: f64,
+}
+
 /// The observed pages that have figures of SQLite, at least one.
 ///
 /// # Errors
@@ -72,6 +83,16 @@ impl<'a> Page<'a> {
     /// How much it rose per second.
     pub(crate) fn per_second(&self, name: &str) -> Option<f64> {
         self.rise(name)?.per_second()
+    }
+
+    /// The connections on which statements ended; `None` if the page does not count that.
+    pub(crate) fn used(&self, evidence: &Evidence<'_>) -> Option<Vec<Used>> {
+        let all = self.0.rises(&series(CONNECTION_CALLS));
+        let used = all.iter().filter(|(_, calls)| calls.amount > 0.0).filter_map(|(label, calls)| {
+            let seconds = self.0.rise(&series(CONNECTION_SECONDS), label)?;
+            Some(Used { per_request: evidence.per_request(*calls)?, busy: seconds.per_second()? })
+        });
+        (!all.is_empty()).then(|| used.collect())
     }
 
     /// How it is called in reports.
@@ -147,6 +168,20 @@ mod tests {
         assert!((call.per_request - 2.0).abs() < 0.01 && (call.scan_steps - 700.0).abs() < 0.01, "{call:?}");
         assert!((call.seconds_per_request - 0.002).abs() < 1e-5, "{call:?}");
         assert_eq!(call.statement.tables, ["posts"]);
+    }
+
+    #[test]
+    fn connections_are_used_as_much_as_their_statements_say_and_unused_ones_are_left_out() {
+        let mut scene = Scene::steady();
+        let page = scene.sqlite_page();
+        scene.sqlite_connection(page, "1", 0.5, 0.001);
+        scene.sqlite_connection(page, "2", 0.0, 0.0);
+        let (run, observations) = scene.finish();
+        let evidence = Evidence::of(&run, &observations);
+        let pages = pages(&evidence).unwrap();
+        let used = pages[0].used(&evidence).unwrap();
+        assert_eq!(used.len(), 1, "{used:?}");
+        assert!((used[0].per_request - 0.5).abs() < 0.01 && (used[0].busy - 0.5).abs() < 0.01, "{used:?}");
     }
 
     #[test]

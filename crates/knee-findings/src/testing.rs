@@ -233,8 +233,16 @@ impl Scene {
             ("pending", waiting),
             ("pending_sent", waiting * (calling.at_once + 3.0)),
             ("pending_received", waiting * 3.0 * calling.segments),
+            ("waiting_requests", LOOKS * calling.open_requests(5.0)),
         ] {
             self.counter(process, &format!("process.calls.{name}"), endpoint, per_second);
+        }
+        if calling.most > 0 {
+            let label = format!("{endpoint} {}", calling.most);
+            // Counters of tests begin at 100, and this one with its first look.
+            let looks = |second: u64| (Nanos::from_secs(second), LOOKS * calling.full * second as f64);
+            let points = (0..=self.seconds).map(looks).collect();
+            self.points(process, "process.calls.waiting_looks", &label, SeriesKind::Counter, points);
         }
         self.gauge(process, "process.calls.connections", endpoint, 8.0);
     }
@@ -272,8 +280,17 @@ impl Scene {
         ] {
             self.counter(page, &format!("prometheus.knee_sqlite_{name}"), "", per_second);
         }
+        self.sqlite_connection(page, "1", 0.9, 0.000_02);
+        self.sqlite_connection(page, "2", 0.1, 0.000_02);
         self.sqlite_statement(page, "SELECT title FROM posts WHERE id = ?", 1.0, 0.000_02, 0.0);
         page
+    }
+
+    /// Adds or replaces a connection of such a page: its calls per request, and their mean time in seconds.
+    pub(crate) fn sqlite_connection(&mut self, page: usize, number: &str, per_request: f64, seconds: f64) {
+        let (calls, label) = (per_request * RATE as f64, format!("connection=\"{number}\""));
+        self.counter(page, "prometheus.knee_sqlite_connection_calls_total", &label, calls);
+        self.counter(page, "prometheus.knee_sqlite_connection_seconds_total", &label, calls * seconds);
     }
 
     /// Adds or replaces a statement of such a page: its calls per request, and its time and scanned rows per call.
@@ -437,6 +454,19 @@ pub(crate) struct Calling {
     pub spread: f64,
     /// Connections that cannot be judged, per waiting one.
     pub unsettled: f64,
+    /// Calls that are open at a time, if any are; 0 if that is not known. And the share of the looks that see so many.
+    pub most: u32,
+    pub full: f64,
+    /// By how many requests more are in progress for each call more that is open.
+    pub follow: f64,
+}
+
+impl Calling {
+    /// Open calls times requests in progress, on average, with so many of these.
+    fn open_requests(&self, requests: f64) -> f64 {
+        let most = f64::from(self.most);
+        most * self.full * requests + self.follow * most * most * self.full * (1.0 - self.full)
+    }
 }
 
 impl Default for Calling {
@@ -452,6 +482,9 @@ impl Default for Calling {
             ahead: 0.0,
             spread: 0.9,
             unsettled: 0.0,
+            most: 0,
+            full: 0.0,
+            follow: 3.0,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The series and texts of one observed source, as rules ask for them.
 //!
-//! Does not know what a figure means. Every figure is finite, whatever the record holds.
+//! Does not know what a figure means. Every figure is finite, whatever the record holds. While tests run, a figure that no
+//! observer writes is no missing one, but a failure (`observed`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,10 +77,21 @@ impl<'a> Watched<'a> {
         Self { from: Nanos(self.from.as_nanos().midpoint(self.to.as_nanos())), ..self }
     }
 
+    /// The same source in the first third of the measured time.
+    pub(crate) fn first_third(self) -> Self {
+        let third = Nanos(self.to.since(self.from).0 / 3);
+        Self { to: self.from.saturating_add(third), ..self }
+    }
+
     /// The same source in the last third of the measured time: without most of what fills a cache.
     pub(crate) fn last_third(self) -> Self {
         let third = Nanos(self.to.since(self.from).0 / 3);
         Self { from: self.to.since(third), ..self }
+    }
+
+    /// The same source between the readings that a rise spans.
+    pub(crate) fn spanning(self, rise: Rise) -> Self {
+        Self { from: rise.from, to: rise.to, ..self }
     }
 
     /// How it is called in reports.
@@ -94,6 +106,8 @@ impl<'a> Watched<'a> {
 
     /// How much the counter rose in the measured time.
     pub(crate) fn rise(&self, name: &str, label: &str) -> Option<Rise> {
+        #[cfg(test)]
+        crate::observed::asks(name, SeriesKind::Counter);
         rise(self.series(name, label)?, self.from, self.to)
     }
 
@@ -105,17 +119,23 @@ impl<'a> Watched<'a> {
     /// How much the counters of this name rose between two moments, all labels together: by the readings nearest to
     /// both. `None` if there are no two readings.
     pub(crate) fn within(&self, name: &str, from: Nanos, to: Nanos) -> Option<f64> {
+        #[cfg(test)]
+        crate::observed::asks(name, SeriesKind::Counter);
         let rises = self.labelled(name).filter_map(|series| between(series, from, to));
         rises.reduce(|sum, rise| sum + rise)
     }
 
     /// How much the counter of one label rose between two moments, likewise.
     pub(crate) fn rose(&self, name: &str, label: &str, from: Nanos, to: Nanos) -> Option<f64> {
+        #[cfg(test)]
+        crate::observed::asks(name, SeriesKind::Counter);
         between(self.series(name, label)?, from, to)
     }
 
     /// The labels of this name with the rises of their counters, the largest first.
     pub(crate) fn rises(&self, name: &str) -> Vec<(&'a str, Rise)> {
+        #[cfg(test)]
+        crate::observed::asks(name, SeriesKind::Counter);
         let mut rises: Vec<_> = self
             .labelled(name)
             .filter_map(|series| Some((series.label.as_str(), rise(series, self.from, self.to)?)))
@@ -126,6 +146,8 @@ impl<'a> Watched<'a> {
 
     /// Between how many readings in the measured time a counter of this name rose whose label is `wanted`.
     pub(crate) fn readings(&self, name: &str, wanted: impl Fn(&str) -> bool) -> usize {
+        #[cfg(test)]
+        crate::observed::asks(name, SeriesKind::Counter);
         let series = self.labelled(name).filter(|series| wanted(&series.label));
         let rises = series.flat_map(|series| series.points.windows(2)).filter(|pair| pair[1].1 > pair[0].1);
         let ends: BTreeSet<Nanos> =
@@ -135,6 +157,8 @@ impl<'a> Watched<'a> {
 
     /// The labels of this name with the means of their gauges, the largest first.
     pub(crate) fn means(&self, name: &str) -> Vec<(&'a str, f64)> {
+        #[cfg(test)]
+        crate::observed::asks(name, SeriesKind::Gauge);
         let labels = self.labelled(name).map(|series| series.label.as_str());
         let mut means: Vec<_> = labels.filter_map(|label| Some((label, self.mean(name, label)?))).collect();
         means.sort_by(|(_, one), (_, other)| other.total_cmp(one));
@@ -154,6 +178,8 @@ impl<'a> Watched<'a> {
 
     /// The levels of the gauge in the measured time; the nearest one before it if there are none.
     pub(crate) fn levels(&self, name: &str, label: &str) -> Vec<f64> {
+        #[cfg(test)]
+        crate::observed::asks(name, SeriesKind::Gauge);
         let Some(series) = self.series(name, label).filter(|series| series.kind == SeriesKind::Gauge) else {
             return Vec::new();
         };
@@ -170,17 +196,23 @@ impl<'a> Watched<'a> {
     /// By how much the gauges of this name grew between two moments, all labels together: from the last level at or
     /// before the first moment to the greatest one until the second. A label without a level before it began at zero.
     pub(crate) fn growth(&self, name: &str, from: Nanos, to: Nanos) -> f64 {
+        #[cfg(test)]
+        crate::observed::asks(name, SeriesKind::Gauge);
         let gauges = self.labelled(name).filter(|series| series.kind == SeriesKind::Gauge);
         gauges.map(|series| growth(series, from, to)).sum()
     }
 
     /// The text of this name and label.
     pub(crate) fn text(&self, name: &str, label: &str) -> Option<&'a str> {
+        #[cfg(test)]
+        crate::observed::asks_text(name);
         self.index.texts.get(&self.place)?.get(name)?.get(label).copied()
     }
 
     /// The texts of this name, with their labels.
     pub(crate) fn texts(&self, name: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        #[cfg(test)]
+        crate::observed::asks_text(name);
         let texts = self.index.texts.get(&self.place).and_then(|names| names.get(name));
         texts.into_iter().flatten().map(|(label, text)| (*label, *text))
     }

@@ -263,17 +263,32 @@ impl Fixture {
         at: &str,
         report: &mut dyn FnMut(Preparation<'_>),
     ) -> Result<String, Error> {
+        self.fill_with(text, at, &[], report)
+    }
+
+    /// The same with further placeholders and their values, which the caller knows.
+    pub fn fill_with(
+        &mut self,
+        text: &str,
+        at: &str,
+        own: &[(&str, &str)],
+        report: &mut dyn FnMut(Preparation<'_>),
+    ) -> Result<String, Error> {
         for name in declaration::named_in(text, "service") {
             if self.is_to_start(&name) {
                 self.start_reporting(&name, &Overrides::default(), report)?;
             }
         }
-        crate::placeholder::fill(text, &self.placeholders(), at)
+        let mut placeholders = self.placeholders();
+        placeholders.extend(own.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        crate::placeholder::fill(text, &placeholders, at)
     }
 
-    /// Refuses a text with a placeholder that [`Fixture::fill`] will not know.
-    pub fn check_text(&self, text: &str, at: &str) -> Result<(), Error> {
-        crate::placeholder::fill(text, &declaration::known(&self.declaration), at).map(drop)
+    /// Refuses a text with a placeholder that [`Fixture::fill_with`] will not know if it gets those in `own`.
+    pub fn check_text(&self, text: &str, at: &str, own: &[&str]) -> Result<(), Error> {
+        let mut known = declaration::known(&self.declaration);
+        known.extend(own.iter().map(|name| ((*name).to_owned(), String::new())));
+        crate::placeholder::fill(text, &known, at).map(drop)
     }
 
     /// The declared CPU weight of the generator. Each start reports whether it is in effect.

@@ -1,7 +1,8 @@
 //! Finds programs, their versions, and the command that installs a missing one.
 //!
 //! Looks on PATH first, then where the packages of Debian, of the PostgreSQL project, of Homebrew and of
-//! Postgres.app put programs that are not on PATH. Does not install anything.
+//! Postgres.app put programs that are not on PATH. `KNEE_POSTGRES` names the folder of another PostgreSQL, and then
+//! only that one counts. Does not install anything.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,13 @@ const POSTGRES_FOLDERS: [&str; 6] = [
 /// Programs of PostgreSQL that a cluster needs; they must be in one folder, because they look for one another there.
 const POSTGRES_PROGRAMS: [&str; 3] = ["initdb", "postgres", "pg_basebackup"];
 
+/// The variable that names the folder of the programs of PostgreSQL.
+const POSTGRES_FOLDER: &str = "KNEE_POSTGRES";
+
+/// Programs that the folder of [`POSTGRES_FOLDER`] must have. Not `pg_basebackup`: only replicas need it, and packages
+/// with nothing but the server have none.
+const NAMED_PROGRAMS: [&str; 2] = ["initdb", "postgres"];
+
 /// Folders of Redis and Valkey off the PATH.
 const REDIS_FOLDERS: [&str; 4] =
     ["/opt/homebrew/bin", "/usr/local/bin", "/home/linuxbrew/.linuxbrew/bin", "/usr/local/sbin"];
@@ -35,13 +43,37 @@ pub(crate) struct Installed {
     pub(crate) version: u32,
 }
 
-/// The PostgreSQL on PATH, if it is new enough, and else the newest one found.
+/// The PostgreSQL of the folder that a variable names. Without one, that on PATH, if it is new enough, and else the
+/// newest one found.
 pub(crate) fn postgres(least: Option<u32>) -> Result<Installed, Error> {
-    let least = least.unwrap_or(0);
+    let named = std::env::var_os(POSTGRES_FOLDER).filter(|folder| !folder.is_empty());
+    let least_version = least.unwrap_or(0);
+    named.map_or_else(|| found(least_version), |folder| named_postgres(PathBuf::from(folder), least_version))
+}
+
+/// The PostgreSQL in a folder that the user named.
+fn named_postgres(folder: PathBuf, least: u32) -> Result<Installed, Error> {
+    // Its programs are started in other folders than this one.
+    let folder = std::path::absolute(&folder).unwrap_or(folder);
+    let shown = folder.display().to_string();
+    let Some(installed) = installed(folder, &NAMED_PROGRAMS) else {
+        let text = format!("names `{shown}`, which has no `initdb` and `postgres` that can be run");
+        return Err(Error::declared(POSTGRES_FOLDER, text));
+    };
+    if installed.version < least {
+        let text =
+            format!("names PostgreSQL {} in `{shown}`: at least {least} is required", installed.version);
+        return Err(Error::declared(POSTGRES_FOLDER, text));
+    }
+    Ok(installed)
+}
+
+/// The PostgreSQL on PATH, if it is new enough, and else the newest one found.
+fn found(least: u32) -> Result<Installed, Error> {
     let mut found: Vec<Installed> = on_path("postgres")
         .into_iter()
         .chain(matching_all(&POSTGRES_FOLDERS))
-        .filter_map(installed)
+        .filter_map(|folder| installed(folder, &POSTGRES_PROGRAMS))
         .collect();
     if let Some(first) = found.first().filter(|first| first.version >= least) {
         return Ok(first.clone());
@@ -97,9 +129,9 @@ fn on_path(program: &str) -> Vec<PathBuf> {
     real.filter(|file| file.is_file()).filter_map(|file| Some(file.parent()?.to_owned())).collect()
 }
 
-/// The PostgreSQL in a folder, if it is whole.
-fn installed(bin: PathBuf) -> Option<Installed> {
-    if !POSTGRES_PROGRAMS.iter().all(|name| bin.join(name).is_file()) {
+/// The PostgreSQL in a folder, if it has all of these programs.
+fn installed(bin: PathBuf, programs: &[&str]) -> Option<Installed> {
+    if !programs.iter().all(|name| bin.join(name).is_file()) {
         return None;
     }
     let said = Command::new(bin.join("postgres")).arg("--version").stdin(Stdio::null()).output().ok()?;
@@ -187,6 +219,26 @@ mod tests {
     fn a_folder_without_all_programs_of_postgres_is_none() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("postgres"), "").unwrap();
-        assert_eq!(installed(folder.path().to_owned()), None);
+        assert_eq!(installed(folder.path().to_owned(), &POSTGRES_PROGRAMS), None);
+    }
+
+    #[test]
+    fn a_folder_that_the_user_names_is_used_without_the_program_for_replicas_or_named_in_the_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = named_postgres(folder.path().to_owned(), 0).unwrap_err().to_string();
+        assert!(error.starts_with("`KNEE_POSTGRES` names ") && error.contains("no `initdb`"), "{error}");
+        // Written by another process: a program that this one has open for writing cannot be run.
+        let write =
+            "printf '#!/bin/sh\\necho \"postgres (PostgreSQL) 13.23\"\\n' > \"$0\" && chmod 755 \"$0\"";
+        for name in NAMED_PROGRAMS {
+            let mut shell = Command::new("sh");
+            assert!(shell.args(["-c", write]).arg(folder.path().join(name)).status().unwrap().success());
+        }
+        let expected = Installed { bin: folder.path().to_owned(), version: 13 };
+        assert_eq!(named_postgres(folder.path().to_owned(), 13).unwrap(), expected);
+        let relative = named_postgres(PathBuf::from("no-such-folder"), 0).unwrap_err().to_string();
+        assert!(relative.contains("/no-such-folder`"), "{relative}");
+        let error = named_postgres(folder.path().to_owned(), 14).unwrap_err().to_string();
+        assert!(error.ends_with("at least 14 is required"), "{error}");
     }
 }

@@ -73,11 +73,12 @@ pub struct Observers {
 
 impl Observers {
     /// Starts a thread for each target, and waits at most three seconds until each was read once or refused. Targets
-    /// that are named twice are watched once.
+    /// that are named twice are watched once. `planned` is the length of the run, as far as its plan bounds it: servers
+    /// are looked at ten times per second in a short one, and down to twice in a long one.
     ///
     /// # Errors
     /// If the system gives no thread.
-    pub fn start(targets: &[Target], interval: Nanos) -> std::io::Result<Self> {
+    pub fn start(targets: &[Target], interval: Nanos, planned: Option<Nanos>) -> std::io::Result<Self> {
         let (sender, reports) = sync_channel(REPORTS_MAX);
         let mut observers = Self {
             clock: MonotonicClock::start(),
@@ -108,6 +109,7 @@ impl Observers {
                 sampler: sampler(target, observers.clock, interval),
                 clock: observers.clock,
                 interval,
+                planned,
                 secrets: target.secrets(),
                 reports: sender.clone(),
                 index,
@@ -315,7 +317,7 @@ mod tests {
         .iter()
         .map(|text| Target::parse(text).unwrap())
         .collect();
-        let observers = Observers::start(&targets, PACE).unwrap();
+        let observers = Observers::start(&targets, PACE, None).unwrap();
         assert_eq!(observers.refused().len(), 3);
         let seen = observers.stop();
         assert_eq!(seen.sources.len(), 5, "one that is named twice is watched once");
@@ -334,7 +336,7 @@ mod tests {
 
     #[test]
     fn readings_before_the_load_are_at_its_beginning() {
-        let mut observers = Observers::start(&[Target::Host], PACE).unwrap();
+        let mut observers = Observers::start(&[Target::Host], PACE, None).unwrap();
         observers.begin(MonotonicClock::start());
         let mut builder = ObservationBuilder::default();
         builder.add(&observers.take());

@@ -1,4 +1,4 @@
-//! A PostgreSQL server, 13 or later: statistics views once per interval, activity ten times per second.
+//! A PostgreSQL server, 13 or later: statistics views once per interval, activity up to ten times per second.
 //!
 //! Only reads, and only by statements that end within half a second. [`group`] makes figures of views, [`activity`]
 //! counts what backends do, [`statements`] follows statements, [`catalog`] describes tables and settings,
@@ -13,7 +13,7 @@ use url::Url;
 
 use crate::address::Address;
 use crate::figures::Figures;
-use crate::pace::slower;
+use crate::pace::{self, slower};
 use crate::sampler::{About, Depth, Sampler, Unreadable};
 use crate::session::{Answer, OWN_NAME, PARAMETERS, Refusal, Session};
 
@@ -29,9 +29,6 @@ use activity::Activity;
 use group::Group;
 pub(crate) use hypothetical::Learned;
 use statements::Statements;
-
-/// Pace of looks at the activity.
-const LOOK_PACE: Duration = Duration::from_millis(100);
 
 /// What is large is read once in so many intervals.
 const SLOW: u64 = 5;
@@ -229,8 +226,8 @@ impl Sampler for Postgres {
         Ok(())
     }
 
-    fn look_pace(&self) -> Option<Duration> {
-        Some(LOOK_PACE)
+    fn look_pace(&self, planned: Option<Nanos>) -> Option<Duration> {
+        Some(pace::of_looks_at_a_server(planned).into())
     }
 
     fn look(&mut self) -> Result<(), Unreadable> {

@@ -110,7 +110,7 @@ impl Sampler for Process {
         Ok(())
     }
 
-    fn look_pace(&self) -> Option<Duration> {
+    fn look_pace(&self, _planned: Option<Nanos>) -> Option<Duration> {
         Some(LOOK_PACE)
     }
 

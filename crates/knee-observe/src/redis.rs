@@ -1,5 +1,5 @@
-//! A Redis or Valkey server: `INFO`, `SLOWLOG` and `LATENCY LATEST`, once per interval; what its clients wait for, ten
-//! times per second.
+//! A Redis or Valkey server: `INFO`, `SLOWLOG` and `LATENCY LATEST`, once per interval; what its clients wait for, up to
+//! ten times per second.
 //!
 //! Never resets statistics and never monitors commands. [`info`] understands the texts, [`waits`] counts what was seen
 //! of clients, [`own`] leaves out the observer's own work. A command that the user must not call is left out, and that is
@@ -15,6 +15,7 @@ use rustls::ClientConfig;
 use url::Url;
 
 use crate::figures::{Count, Figures, Gauge, Seconds};
+use crate::pace;
 use crate::sampler::{About, Depth, Sampler, Unreadable};
 use crate::tls;
 
@@ -32,16 +33,13 @@ use waits::Waits;
 const CONNECT_WITHIN: Duration = Duration::from_secs(2);
 const ANSWER_WITHIN: Duration = Duration::from_millis(1_500);
 
-/// Pace of looks at the clients.
-const LOOK_PACE: Duration = Duration::from_millis(100);
-
 /// Newest slow commands that are asked for, and most that are kept of a run. Where every command counts as slow, the
 /// observer's own ones are up to 23 per second.
 const SLOW_AT_ONCE: usize = 32;
 const SLOW_MAX: usize = 128;
 
-/// What the server is asked while a client is blocked, and how many clients it has at most then: the answer has a line for
-/// each of them, which costs the thread of the server 1 to 2 us.
+/// What the server is asked while a client is blocked, and some times after one was, and how many clients it has at most
+/// then: the answer has a line for each of them, which costs the thread of the server 1 to 2 us.
 const CLIENTS: &str = "CLIENT LIST";
 const CLIENTS_MAX: f64 = 200.0;
 
@@ -199,13 +197,14 @@ impl Sampler for Redis {
         let address = self.address.as_ref().map_err(|reason| Unreadable(reason.clone()))?;
         let connection = address.connect().map_err(|error| Unreadable(address.refused(&error)))?;
         self.connection = Some(connection);
+        self.waits.forget_clients();
         self.about.without.clear();
         self.denied.clear();
         Ok(())
     }
 
-    fn look_pace(&self) -> Option<Duration> {
-        Some(LOOK_PACE)
+    fn look_pace(&self, planned: Option<Nanos>) -> Option<Duration> {
+        Some(pace::of_looks_at_a_server(planned).into())
     }
 
     fn look(&mut self) -> Result<(), Unreadable> {
@@ -223,14 +222,16 @@ impl Sampler for Redis {
             }
             return Ok(());
         }
-        if blocked < 1.0 {
+        if blocked < 1.0 && !self.waits.is_list_needed() {
             self.waits.count(BTreeSet::new());
             return Ok(());
         }
         let mut command = redis::cmd("CLIENT");
         command.arg("LIST");
         if let Some(list) = self.ask_text(CLIENTS, &command)? {
-            self.waits.count(info::held_up(&list));
+            let clients = info::listed(&list);
+            self.waits.count(info::held_up(&clients));
+            self.waits.see(&clients);
         }
         Ok(())
     }

@@ -40,8 +40,9 @@ pub(crate) trait Sampler: Send {
     /// Connects, within two seconds.
     fn connect(&mut self) -> Result<(), Unreadable>;
 
-    /// How often [`Sampler::look`] is called; `None` if never.
-    fn look_pace(&self) -> Option<Duration> {
+    /// How often [`Sampler::look`] is called in a run whose planned length is `planned`, as far as the plan bounds it;
+    /// `None` if never.
+    fn look_pace(&self, _planned: Option<Nanos>) -> Option<Duration> {
         None
     }
 

@@ -10,6 +10,7 @@ use futures_util::stream::{FuturesOrdered, StreamExt as _};
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, SimpleQueryMessage, SimpleQueryRow, Statement};
 
 use crate::address::{Address, reason};
@@ -69,7 +70,16 @@ impl Session {
 
     /// The rows of a prepared statement without parameters.
     pub(crate) fn rows(&self, statement: &Statement) -> Result<Vec<Row>, Refusal> {
-        self.ask(self.client.query(statement, &[]))
+        self.rows_with(statement, &[])
+    }
+
+    /// The rows of a prepared statement with these parameters.
+    pub(crate) fn rows_with(
+        &self,
+        statement: &Statement,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, Refusal> {
+        self.ask(self.client.query(statement, parameters))
     }
 
     /// The rows of several prepared statements, in their order; the last one is of the statement at which the session

@@ -63,7 +63,7 @@ impl Sampler for Sqlite {
         Err(Unreadable("the file is no SQLite 3 database".to_owned()))
     }
 
-    fn look_pace(&self) -> Option<Duration> {
+    fn look_pace(&self, _planned: Option<Nanos>) -> Option<Duration> {
         Some(LOOK_PACE)
     }
 

@@ -39,6 +39,8 @@ pub(crate) struct Watch {
     pub(crate) sampler: Box<dyn Sampler>,
     pub(crate) clock: MonotonicClock,
     pub(crate) interval: Nanos,
+    /// The planned length of the run, as far as its plan bounds it.
+    pub(crate) planned: Option<Nanos>,
     pub(crate) secrets: Vec<String>,
     /// Index of the source and what happened.
     pub(crate) reports: SyncSender<(u32, Report)>,
@@ -71,7 +73,7 @@ impl Watch {
     fn stay(&mut self) -> Result<(), Unreadable> {
         self.read(Depth::Whole)?;
         let now = self.clock.now();
-        let mut looks = self.sampler.look_pace().map(|pace| Looks::new(pace.into(), now));
+        let mut looks = self.sampler.look_pace(self.planned).map(|pace| Looks::new(pace.into(), now));
         let mut read_due = now.saturating_add(self.interval);
         loop {
             let next = looks.as_ref().map_or(Nanos::MAX, Looks::due).min(read_due);

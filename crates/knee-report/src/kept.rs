@@ -103,7 +103,7 @@ pub struct KeptResult {
 pub struct Printed {
     /// Without colours.
     pub text: String,
-    /// The text with all findings; only of a search.
+    /// The text with all findings; only of a search, and of a sweep whose steps were examined.
     pub all_findings: Option<String>,
     /// Markdown, if the command has it.
     pub markdown: Option<String>,
@@ -226,6 +226,10 @@ pub fn sweep(view: &SweepView<'_>, style: &Style) -> KeptResult {
         },
         printed: Printed {
             text: sweep_text::render(view, &style),
+            all_findings: view
+                .stops
+                .is_some()
+                .then(|| sweep_text::render(view, &Style { all_findings: true, ..style })),
             markdown: Some(sweep_markdown::render(view, &style)),
             json: sweep_json::render(view),
             ..Printed::default()

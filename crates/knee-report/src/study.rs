@@ -61,5 +61,6 @@ pub(crate) use measuring::{day, machine, program};
 pub use notes::notes;
 pub use provenance::{Commands, Provenance, Session};
 pub use text::text;
-pub(crate) use value::{change, figure, middle as row_of};
+pub use value::change;
+pub(crate) use value::{figure, middle as row_of};
 pub(crate) use words::{result, verdict};

@@ -23,6 +23,8 @@ mod resource;
 
 mod sentence;
 
+pub mod stops;
+
 pub mod svg;
 
 pub mod text;
@@ -37,6 +39,7 @@ use crate::number::{self, level};
 use crate::view::reading::Reading;
 use curve::Curve;
 use events::Events;
+use stops::{StepFindings, Stops};
 
 pub(crate) use cpu::sentences as cpu_sentences;
 pub use goal::Tail;
@@ -75,6 +78,8 @@ pub struct SweepView<'r> {
     pub headline: String,
     /// The findings, one per line.
     pub findings: Vec<Finding>,
+    /// What stops the service at the limit; `None` if the runs of the steps were not examined.
+    pub stops: Option<Stops>,
     /// Results of the models, and the users and cost that the capacity supports; sentences.
     pub remarks: Vec<Remark>,
     /// What to do next; sentences.
@@ -147,6 +152,7 @@ impl<'r> SweepView<'r> {
             terms: sentence::terms(report),
             headline: sentence::headline(report),
             findings: sentence::findings(report),
+            stops: None,
             remarks: sentence::remarks(report),
             next: next::steps(report, about.co_located, (about.again.as_deref(), about.with_options)),
             events: Events::of(report, rows.iter().map(|row| row.level.clone()).collect()),
@@ -159,6 +165,13 @@ impl<'r> SweepView<'r> {
             reasons: report.reasons.clone(),
             notes: note::notes(report, about.co_located),
         }
+    }
+
+    /// With what the rules found in the runs of the steps.
+    #[must_use]
+    pub fn with_findings(mut self, steps: &[StepFindings]) -> Self {
+        self.stops = Stops::of(self.report, steps);
+        self
     }
 }
 

@@ -5,7 +5,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::counts::{Counts, Texts};
+use crate::counts::{Counts, Load, Texts};
+
+/// Most connections whose use is counted one by one. All further ones are counted together, so that the page of a
+/// service with a connection per request ends.
+const NUMBERED_MAX: usize = 64;
 
 /// What the connections of a watch share.
 #[derive(Debug, Default)]
@@ -16,8 +20,32 @@ pub(crate) struct Shared {
 
 #[derive(Debug, Default)]
 struct Connections {
-    open: Vec<Arc<Mutex<Counts>>>,
+    open: Vec<Open>,
     closed: Counts,
+    /// The use of closed connections by their number, from 0 on; at the end, that of all without one.
+    used: Vec<Load>,
+}
+
+#[derive(Debug)]
+struct Open {
+    counts: Arc<Mutex<Counts>>,
+    number: usize,
+}
+
+impl Connections {
+    /// The lowest number that no open connection has.
+    fn free_number(&self) -> usize {
+        let is_free = |number: &usize| self.open.iter().all(|one| one.number != *number);
+        (0..NUMBERED_MAX).find(is_free).unwrap_or(NUMBERED_MAX)
+    }
+}
+
+/// Adds to the use of the connections of one number.
+fn add_load(used: &mut Vec<Load>, number: usize, load: Load) {
+    if used.len() <= number {
+        used.resize(number + 1, Load::default());
+    }
+    used[number].add(load);
 }
 
 /// All counts of one moment.
@@ -26,6 +54,19 @@ pub(crate) struct Sum {
     pub open: usize,
     pub counts: Counts,
     pub texts: Vec<Arc<str>>,
+    /// The use of connections by their number, from 0 on; at place 64, that of all without one.
+    pub used: Vec<Load>,
+}
+
+impl Sum {
+    /// Every connection that was used, by its name on the page.
+    pub(crate) fn by_connection(&self) -> impl Iterator<Item = (String, Load)> {
+        let name = |number: usize| {
+            if number < NUMBERED_MAX { (number + 1).to_string() } else { "(other)".to_owned() }
+        };
+        let used = self.used.iter().enumerate().filter(|(_, load)| load.calls > 0);
+        used.map(move |(number, load)| (name(number), *load))
+    }
 }
 
 impl Shared {
@@ -39,11 +80,14 @@ impl Shared {
         let connections = lock(&self.connections);
         let mut counts = Counts::default();
         counts.merge(&connections.closed);
+        let mut used = connections.used.clone();
         for one in &connections.open {
-            counts.merge(&lock(one));
+            let own = lock(&one.counts);
+            add_load(&mut used, one.number, own.load());
+            counts.merge(&own);
         }
         // The texts last: every number in the counts has one then.
-        Sum { open: connections.open.len(), counts, texts: lock(&self.texts).all() }
+        Sum { open: connections.open.len(), counts, texts: lock(&self.texts).all(), used }
     }
 }
 
@@ -58,7 +102,10 @@ impl Recorder {
     /// A connection more.
     pub(crate) fn new(shared: &Arc<Shared>) -> Self {
         let counts: Arc<Mutex<Counts>> = Arc::default();
-        lock(&shared.connections).open.push(Arc::clone(&counts));
+        let mut connections = lock(&shared.connections);
+        let open = Open { counts: Arc::clone(&counts), number: connections.free_number() };
+        connections.open.push(open);
+        drop(connections);
         Self { counts, shared: Arc::clone(shared) }
     }
 
@@ -76,8 +123,13 @@ impl Recorder {
 impl Drop for Recorder {
     fn drop(&mut self) {
         let mut connections = lock(&self.shared.connections);
-        connections.open.retain(|one| !Arc::ptr_eq(one, &self.counts));
-        connections.closed.merge(&lock(&self.counts));
+        let place = connections.open.iter().position(|one| Arc::ptr_eq(&one.counts, &self.counts));
+        let own = lock(&self.counts);
+        if let Some(place) = place {
+            let number = connections.open.swap_remove(place).number;
+            add_load(&mut connections.used, number, own.load());
+        }
+        connections.closed.merge(&own);
     }
 }
 
@@ -104,5 +156,31 @@ mod tests {
         let sum = shared.sum();
         let calls: Vec<_> = sum.counts.by_text(&sum.texts).map(|(text, work)| (text, work.calls)).collect();
         assert_eq!((sum.open, calls), (1, vec![("SELECT ?", 4)]));
+    }
+
+    #[test]
+    fn a_connection_has_the_number_of_one_that_has_closed_and_the_65th_none_of_its_own() {
+        let shared = Arc::new(Shared::default());
+        let used = |recorder: &Recorder, calls: u64| {
+            recorder.counts().add_work(1, &Work { calls, ..Work::default() });
+        };
+        let calls = || {
+            let sum = shared.sum();
+            sum.by_connection().map(|(name, load)| (name, load.calls)).collect::<Vec<_>>()
+        };
+        let (one, other) = (Recorder::new(&shared), Recorder::new(&shared));
+        used(&one, 3);
+        used(&other, 5);
+        drop(one);
+        let next = Recorder::new(&shared);
+        used(&next, 10);
+        assert_eq!(calls(), [("1".to_owned(), 13), ("2".to_owned(), 5)]);
+        let many: Vec<Recorder> = (0..64).map(|_| Recorder::new(&shared)).collect();
+        used(&many[62], 7);
+        used(&many[63], 8);
+        assert_eq!(calls().last(), Some(&("(other)".to_owned(), 15)));
+        drop(many);
+        assert_eq!(calls().last(), Some(&("(other)".to_owned(), 15)), "they have closed");
+        assert_eq!(calls().len(), 3, "of the others, no statement ended");
     }
 }

@@ -36,6 +36,21 @@ impl Work {
     }
 }
 
+/// How much a connection was used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Load {
+    pub calls: u64,
+    pub time: Duration,
+}
+
+impl Load {
+    /// Adds another one.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.time += other.time;
+    }
+}
+
 /// Waits for locks, and transactions that write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Locks {
@@ -109,6 +124,15 @@ impl Counts {
     /// How long the statement that has just ended waited, and whether that reached the limit.
     pub(crate) fn take_wait(&mut self) -> (Duration, bool) {
         (std::mem::take(&mut self.waited), std::mem::take(&mut self.has_timed_out))
+    }
+
+    /// The statements of all texts together.
+    pub(crate) fn load(&self) -> Load {
+        let mut load = Load::default();
+        for work in &self.works {
+            load.add(Load { calls: work.calls, time: work.time });
+        }
+        load
     }
 
     /// Adds the counts of another connection.

@@ -12,6 +12,7 @@ use crate::counts::Work;
 pub(crate) fn of(sum: &Sum) -> String {
     let mut page = Page::default();
     page.totals(sum);
+    page.connections(sum);
     let statements: Vec<(String, &Work)> =
         sum.counts.by_text(&sum.texts).map(|(text, work)| (escaped(text), work)).collect();
     page.statements(&statements);
@@ -54,6 +55,18 @@ impl Page {
         ] {
             self.begin(name, "counter", help);
             self.sample(name, "", value);
+        }
+    }
+
+    fn connections(&mut self, sum: &Sum) {
+        let label = |connection: &dyn std::fmt::Display| format!("{{connection=\"{connection}\"}}");
+        self.begin("connection_calls_total", "counter", "Statements that ended, by connection.");
+        for (connection, load) in sum.by_connection() {
+            self.sample("connection_calls_total", &label(&connection), load.calls as f64);
+        }
+        self.begin("connection_seconds_total", "counter", "Time from their first step to their last.");
+        for (connection, load) in sum.by_connection() {
+            self.sample("connection_seconds_total", &label(&connection), load.time.as_secs_f64());
         }
     }
 
@@ -103,6 +116,7 @@ mod tests {
 
     use super::*;
     use crate::counts::Counts;
+    use crate::counts::Load;
 
     #[test]
     fn a_page_has_totals_first_and_only_the_scans_and_sorts_that_there_were() {
@@ -112,12 +126,15 @@ mod tests {
         counts.add_work(1, &work);
         counts.add_work(2, &Work { scan_steps: 700, ..work });
         let texts = ["SELECT \"a\\b\"", "SELECT c FROM d"].map(Arc::<str>::from).to_vec();
-        let page = of(&Sum { open: 2, counts, texts });
+        let used = vec![Load::default(), Load { calls: 6, time: Duration::from_millis(40) }];
+        let page = of(&Sum { open: 2, counts, texts, used });
         for line in [
             "knee_sqlite_connections 2",
             "# TYPE knee_sqlite_busy_total counter",
             "knee_sqlite_busy_total 1",
             "knee_sqlite_busy_wait_seconds_total 1.5",
+            r#"knee_sqlite_connection_calls_total{connection="2"} 6"#,
+            r#"knee_sqlite_connection_seconds_total{connection="2"} 0.04"#,
             r#"knee_sqlite_statement_calls_total{statement="SELECT \"a\\b\""} 3"#,
             r#"knee_sqlite_statement_seconds_total{statement="SELECT c FROM d"} 0.02"#,
             r#"knee_sqlite_statement_fullscan_steps_total{statement="SELECT c FROM d"} 700"#,
@@ -126,5 +143,6 @@ mod tests {
         }
         assert_eq!(page.matches("fullscan_steps_total{").count(), 1);
         assert!(!page.contains("sorts_total{"));
+        assert_eq!(page.matches("connection_calls_total{").count(), 1, "the other one was not used");
     }
 }

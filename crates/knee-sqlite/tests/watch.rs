@@ -68,6 +68,21 @@ fn a_writer_that_waits_for_another_one_is_counted_with_its_time() {
 }
 
 #[test]
+fn a_user_sees_how_much_each_connection_is_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let (watch, one, other) = two(&folder, WAIT_MAX);
+    for connection in [&one, &one, &other] {
+        connection.execute(POST, []).unwrap();
+    }
+    drop(other);
+    let page = watch.page();
+    let calls = |number: u32| {
+        figure(&page, &format!("knee_sqlite_connection_calls_total{{connection=\"{number}\"}}")) as u64
+    };
+    assert_eq!([calls(1), calls(2), calls(3)], [2, 1, 0], "{page}");
+}
+
+#[test]
 fn a_wait_ends_at_its_limit_with_an_error_that_is_counted() {
     let folder = tempfile::tempdir().unwrap();
     let (watch, mut one, mut other) = two(&folder, Duration::from_millis(30));

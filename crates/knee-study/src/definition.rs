@@ -152,7 +152,7 @@ pub struct Workload {
     pub service: String,
     /// What is sent.
     pub load: Load,
-    /// Measured time; the design's time if absent. Scripts end by their own options.
+    /// Measured time; the design's time if absent. Scripts that do not ask for it end by their own options.
     pub measure: Option<Nanos>,
     /// Whether data is reset to its seeded state before each trial.
     pub reset: bool,
@@ -484,6 +484,25 @@ impl Definition {
     /// The workload of a name.
     pub fn workload(&self, name: &str) -> Option<&Workload> {
         self.workloads.iter().find(|workload| workload.name == name)
+    }
+
+    /// How long the first trial of a process lasts under a workload, as declared: its warm-up and its measured time.
+    pub fn lasts(&self, workload: &Workload) -> Nanos {
+        self.design.warm_up.saturating_add(workload.measure.unwrap_or(self.design.measure))
+    }
+}
+
+impl Workload {
+    /// Whether its trials last as long as it is asked to: those of a request do, and those of a script whose environment
+    /// has the placeholder `{duration}`.
+    pub fn lasts_as_asked(&self) -> bool {
+        match &self.load {
+            Load::Request(_) => true,
+            Load::Script { env, .. } => {
+                env.values().any(|text| placeholder::named(text).contains(placeholder::DURATION))
+            }
+            Load::OfCaller => false,
+        }
     }
 }
 

@@ -72,7 +72,7 @@ pub struct Extent {
     pub blocks: usize,
     /// Warm-up of a trial.
     pub warm_up: Nanos,
-    /// Measured time of a trial; a script takes the time of its own options.
+    /// Measured time of a trial; a script without `{duration}` takes the time of its own options.
     pub measure: Nanos,
     /// Metrics that get a verdict, as many as the blocks can decide.
     pub metrics: Vec<Metric>,

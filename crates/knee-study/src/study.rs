@@ -51,11 +51,13 @@ mod times;
 
 mod usable;
 
+mod vouched;
+
 mod trial;
 
 pub use bound::{Bound, Component};
 pub use calibration::Calibration;
-pub use claim::{Absence, Basis, ClaimResult, ClaimVerdict, ClaimedSize, WITHOUT_MIN};
+pub use claim::{Basis, ClaimResult, ClaimVerdict, ClaimedSize, WITHOUT_MIN};
 pub use conclusion::{Conclusion, Controls, LostBlock, PublishedResult, Row, Spread, Totals, VariantSummary};
 pub use cpus::CpuUse;
 pub use effect::{Effect, Reason};
@@ -75,6 +77,7 @@ pub use trial::{
     CUT_SHORT, ENDPOINTS_MAX, Entry, GENERATOR, Measured, OfEndpoint, OfStatement, Options, Placement,
     Refusal, TRIAL_RULES, Trial, TrialResult, TrialRule, TrialWarning,
 };
+pub use vouched::Absence;
 
 use std::collections::{BTreeMap, VecDeque};
 

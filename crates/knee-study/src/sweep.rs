@@ -20,6 +20,8 @@ pub mod course;
 
 pub mod knee;
 
+mod limit;
+
 pub mod measured;
 
 pub mod resource;

@@ -108,7 +108,7 @@ pub struct LoadArgs {
 #[derive(Args, Clone, Debug)]
 #[command(max_term_width = 80, disable_help_flag = true)]
 pub struct ReportArgs {
-    /// `last`, `last~1` for the one before, a name from `--list`, a record or an HTML report
+    /// `last`, `last~1` for the one before, a name from `--list`, a record, an HTML report or a file of another tool
     /// [default: last]
     #[arg(value_name = "RECORD")]
     pub record: Option<String>,
@@ -470,7 +470,7 @@ pub enum ReportFormat {
     Csv,
     /// oha's JSON
     OhaJson,
-    /// Markdown; of a sweep, a study or a comparison
+    /// Markdown; of a sweep, a study, a comparison or a file of another tool
     Md,
     /// Locust's four CSV files; needs -o
     LocustCsv,

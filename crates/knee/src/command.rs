@@ -56,9 +56,12 @@ mod noise;
 
 mod observe;
 
+mod outputs;
+
 mod progress;
 
 mod pushes;
+mod rendered;
 
 pub mod saved;
 

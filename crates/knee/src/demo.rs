@@ -56,6 +56,11 @@ impl Demo {
     pub fn address(&self) -> SocketAddr {
         self.address
     }
+
+    /// The id of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
 }
 
 impl Drop for Demo {

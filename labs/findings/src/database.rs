@@ -53,6 +53,17 @@ impl Database {
         Ok(self.pool.get().await?)
     }
 
+    /// Gives a connection back to the pool, which then closes all idle ones but so many.
+    pub fn give_back(&self, client: Client, kept: usize) {
+        drop(client);
+        let mut idle = 0;
+        // The status of the pool counts connections that open now as taken, and so too few idle ones.
+        self.pool.retain(|_, _| {
+            idle += 1;
+            idle <= kept
+        });
+    }
+
     /// A connection of its own, which ends with its value.
     ///
     /// # Errors

@@ -30,3 +30,4 @@ CREATE INDEX scans_minute ON scans (minute, id);
 CREATE INDEX readings_meter ON readings (meter, id);
 CREATE INDEX receipts_drawn ON receipts (id) WHERE md5(code) LIKE '00%';
 CREATE INDEX supplies_supplier ON supplies (supplier);
+CREATE INDEX trips_driver ON trips (driver, id);

@@ -32,8 +32,9 @@ fn main() -> ExitCode {
 }
 
 fn run_serve(args: &ServeArgs) -> Result<(), Refusal> {
-    // The defect is that one thread both serves and builds JSON.
-    let threads = if args.defect == Defect::JsonPerRequest { 1 } else { 2 };
+    // With these defects, one thread both serves and builds JSON, or an export.
+    let serves_alone = matches!(args.defect, Defect::JsonPerRequest | Defect::ExportOnLoop);
+    let threads = if serves_alone { 1 } else { 2 };
     let runtime = runtime(threads)?;
     let served = runtime.block_on(serve::run(args));
     // Listeners and held transactions have no end of their own.

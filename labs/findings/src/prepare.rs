@@ -6,7 +6,7 @@ use crate::cache::Cache;
 use crate::defect::Defect;
 use crate::refusal::Refusal;
 use crate::shop::Shop;
-use crate::{favourites, leaflets, levels, menus, office};
+use crate::{favourites, leaflets, levels, menus, office, timelines};
 
 /// Changes per row of a table without autovacuum: those of a month, which took place before the load.
 const CHURN: usize = 30;
@@ -93,6 +93,7 @@ async fn fill_cache(shop: &Shop) -> Result<(), Refusal> {
     levels::fill(cache).await?;
     leaflets::fill(cache, shop.defect).await?;
     favourites::fill(cache, shop.defect).await?;
+    timelines::fill(cache, shop.defect).await?;
     cache.fill(menus::catalog_pairs(shop.defect)).await?;
     if shop.has(Defect::Evictions) {
         limit_memory(cache).await?;

@@ -65,3 +65,8 @@ INSERT INTO readings SELECT n, 1 + n % 20, n % 900, repeat('read ' || n || ' ', 
 INSERT INTO receipts (code) SELECT md5(n::text) FROM generate_series(1, 300000) n;
 INSERT INTO supplies SELECT n, (n - 1) / 800, 100 + n * 7919 % 4900, 'supply ' || n || ', in boxes of ten'
     FROM generate_series(1, 20000) n;
+INSERT INTO trips SELECT n, n * 7919 % 1000, n, repeat('by road ' || n % 50 || ', ', 10) FROM generate_series(1, 40000) n;
+INSERT INTO fares SELECT n, 100 + n * 79 % 4900, 'fare ' || n FROM generate_series(1, 60000) n;
+INSERT INTO surveys SELECT n, 0, jsonb_build_object('title', 'Survey ' || n, 'questions',
+    (SELECT jsonb_agg('question ' || line || ' of the survey, about ' || md5((n * line)::text)) FROM generate_series(1, 2000) line))
+    FROM generate_series(1, 100) n;

@@ -168,3 +168,7 @@ CREATE TABLE receipts (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, code 
 CREATE TABLE exchanges (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, member bigint NOT NULL);
 CREATE TABLE supplies (sku bigint PRIMARY KEY, supplier int NOT NULL, cents int NOT NULL, label text NOT NULL);
 CREATE TABLE signups (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, member bigint NOT NULL);
+
+CREATE TABLE trips (id bigint PRIMARY KEY, driver int NOT NULL, minute int NOT NULL, note text NOT NULL);
+CREATE TABLE fares (route int PRIMARY KEY, cents int NOT NULL, label text NOT NULL);
+CREATE TABLE surveys (id bigint PRIMARY KEY, answers bigint NOT NULL, data jsonb NOT NULL);

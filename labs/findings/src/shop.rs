@@ -14,6 +14,7 @@ use crate::bank::Bank;
 use crate::bookings::Bookings;
 use crate::cache::Cache;
 use crate::calls::Calls;
+use crate::carts::Carts;
 use crate::clients::Clients;
 use crate::config::ServeArgs;
 use crate::couriers::Couriers;
@@ -21,7 +22,9 @@ use crate::database::Database;
 use crate::defect::Defect;
 use crate::gate::Gate;
 use crate::levels::Quotes;
+use crate::loans::Loans;
 use crate::partner::Partners;
+use crate::parts::Stations;
 use crate::preferences::Preferences;
 use crate::ranks::Ranks;
 use crate::refusal::Refusal;
@@ -30,6 +33,7 @@ use crate::todos::Writers;
 use crate::views::Views;
 use crate::visitors::Visitors;
 use crate::wishes::Wishes;
+use crate::yearbooks::Yearbooks;
 
 /// The service without its routes.
 pub struct Shop {
@@ -53,6 +57,10 @@ pub struct Shop {
     pub ranks: Arc<Ranks>,
     /// Places in the same file of SQLite.
     pub atlas: Arc<Atlas>,
+    /// Books, loans and returns in the same file of SQLite.
+    pub loans: Arc<Loans>,
+    /// Carts in memory, with a file beside that of SQLite.
+    pub carts: Arc<Carts>,
     /// Preferences in a file beside that of SQLite.
     pub preferences: Arc<Preferences>,
     /// Connections for quotes and points.
@@ -73,6 +81,10 @@ pub struct Shop {
     pub couriers: Couriers,
     /// Clients of other servers.
     pub clients: Clients,
+    /// Yearbooks that were computed.
+    pub yearbooks: Yearbooks,
+    /// The pace of calls about stations.
+    pub stations: Stations,
     /// Spans of requests, which a collector gets.
     pub spans: Arc<Spans>,
     /// Held for writing while all requests pause.
@@ -106,7 +118,9 @@ impl Shop {
             bookings: Bookings::new(&args.views, args.defect, &watch),
             ranks: Ranks::open(&args.views, args.defect, &watch)?,
             atlas: Atlas::open(&args.views, args.defect, &watch)?,
+            loans: Loans::open(&args.views, args.defect, &watch)?,
             watch,
+            carts: Carts::new(&args.views, args.defect),
             preferences: Preferences::new(&args.views, args.defect),
             quotes: Quotes::default(),
             partners: Partners::default(),
@@ -117,6 +131,8 @@ impl Shop {
             wishes: Wishes::default(),
             couriers: Couriers::default(),
             clients: Clients::default(),
+            yearbooks: Yearbooks::default(),
+            stations: Stations::default(),
             spans: Arc::default(),
             pause: RwLock::new(()),
             front: Bytes::from("<p>A page of the shop, with all that is new today.</p>\n".repeat(800)),

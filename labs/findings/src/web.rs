@@ -27,6 +27,7 @@ mod field;
 mod incidents;
 mod issues;
 mod late;
+mod seventh;
 mod sixth;
 mod threads;
 
@@ -58,6 +59,7 @@ pub fn router(shop: Arc<Shop>) -> Router {
         .merge(late::routes())
         .merge(threads::routes())
         .merge(sixth::routes())
+        .merge(seventh::routes())
         .layer(middleware::from_fn_with_state(Arc::clone(&shop), close_if_asked))
         .with_state(shop)
 }

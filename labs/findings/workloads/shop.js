@@ -177,6 +177,29 @@ function atlas() {
   return exec.scenario.iterationInTest % 20 ? asked(`/atlas/${1 + any(2000)}`, '/atlas/{place}') : asked('/atlas', '/atlas');
 }
 
+// One in 80 begins to load all fares, so that at 40 per second they are loaded every two seconds.
+function fare() {
+  return exec.scenario.iterationInTest % 80 ? asked(`/fares/${1 + any(60000)}`, '/fares/{route}') : sent('/fares', '/fares');
+}
+
+// One in 160 begins to remove old returns, so that at 80 per second they are removed every two seconds.
+function returned() {
+  return exec.scenario.iterationInTest % 160 ? sent(`/returns/${1 + any(2000)}`, '/returns/{book}') : sent('/returns', '/returns');
+}
+
+// One in 160 begins to save all carts, so that at 80 per second they are saved every two seconds.
+function cart() {
+  return exec.scenario.iterationInTest % 160 ? put(`/carts/${any(1000000)}`, '/carts/{number}') : sent('/carts', '/carts');
+}
+
+// One in 100 begins a whole yearbook, so that at 50 per second one begins every two seconds.
+function yearbook() {
+  if (exec.scenario.iterationInTest % 100) {
+    return asked(`/yearbooks/pages/${any(1000)}`, '/yearbooks/pages/{number}');
+  }
+  return sent(`/yearbooks/${1990 + any(30)}`, '/yearbooks/{year}');
+}
+
 // An order, whose client gives up after 20 s.
 function sale() {
   return http.post(`${base}/sales`, null, { timeout: '20s', tags: { name: 'POST /sales' } });
@@ -291,6 +314,20 @@ const works = {
   signups: () => sent(`/signups/${any(1e9)}`, '/signups/{member}'),
   deals: () => asked('/deals', '/deals'),
   ledgers: () => asked(`/ledgers/${any(1000)}`, '/ledgers/{account}'),
+  trips: () => asked(`/drivers/${any(1000)}/trips`, '/drivers/{driver}/trips'),
+  fares: fare,
+  picks: () => asked(`/picks/${any(20000)}`, '/picks/{first}'),
+  surveys: () => put(`/surveys/${1 + any(100)}`, '/surveys/{id}'),
+  boards: () => asked(`/boards/${any(100)}`, '/boards/{first}'),
+  timelines: () => asked(`/timelines/${any(5)}`, '/timelines/{member}'),
+  loans: () => asked(`/loans/${1 + any(1990)}`, '/loans/{first}'),
+  returns: returned,
+  kits: () => asked(`/kits/${any(1000)}`, '/kits/{kit}'),
+  stations: () => asked(`/stations/${any(1000)}`, '/stations/{number}'),
+  labels: () => sent(`/labels/${any(1e6)}`, '/labels/{number}'),
+  carts: cart,
+  yearbooks: yearbook,
+  reviews: () => asked(`/reviews/${any(1000)}`, '/reviews/{product}'),
   amounts,
   todos,
   sale,

@@ -79,6 +79,9 @@ pub struct ServeArgs {
     /// Tell browsers to send the cookies over HTTPS only; for a board behind TLS
     #[arg(long, env = "LOREM_SECURE_COOKIES", default_value = "off")]
     pub secure_cookies: Toggle,
+    /// Answer every n-th page with an error, to test what measures the board; 0 none
+    #[arg(long, env = "LOREM_FAIL_EVERY", default_value_t = 0, value_name = "N")]
+    pub fail_every: u32,
     /// The switches.
     #[command(flatten)]
     pub switches: Switches,

@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -93,8 +94,32 @@ pub fn router(state: Arc<AppState>, args: &ServeArgs) -> Router {
         .layer(DefaultBodyLimit::max(args.body_limit))
         .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, timeout))
         .with_state(state);
-    // Added only for the debug level: every layer has a cost per request.
+    // Both added only where they are asked for: every layer has a cost per request.
+    let routes = match args.fail_every {
+        0 => routes,
+        every => {
+            let errors = PlannedErrors { every: every.into(), pages: AtomicU64::new(0) };
+            routes.layer(middleware::from_fn_with_state(Arc::new(errors), fail_some))
+        }
+    };
     if args.log_level == LogLevel::Debug { routes.layer(middleware::from_fn(log_requests)) } else { routes }
+}
+
+/// Errors in place of every n-th page.
+#[derive(Debug)]
+struct PlannedErrors {
+    every: u64,
+    pages: AtomicU64,
+}
+
+/// Makes the page in an ordinary way, so that an error takes as long, and replaces it if it is the next one to fail.
+async fn fail_some(State(errors): State<Arc<PlannedErrors>>, request: Request, next: Next) -> Response<Body> {
+    let is_page = !matches!(request.uri().path(), "/health" | "/ready" | "/metrics");
+    let response = next.run(request).await;
+    if is_page && (errors.pages.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(errors.every) {
+        return html(500, page::error("An error", "This error was asked for."));
+    }
+    response
 }
 
 /// Logs each request. Paths contain nothing private; forms are not logged.

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -315,8 +315,16 @@ fn is_private(address: IpAddr) -> bool {
                 || address.is_unique_local()
                 || address.is_unicast_link_local()
                 || address.is_multicast()
+                || translated(address).is_some_and(|address| is_private(address.into()))
         }
     }
+}
+
+/// The address that a translator of a network without IPv4 reaches for this one (RFC 6052).
+fn translated(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let octets = address.octets();
+    let is_translated = octets[..12] == [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0];
+    is_translated.then(|| Ipv4Addr::new(octets[12], octets[13], octets[14], octets[15]))
 }
 
 #[cfg(test)]
@@ -339,9 +347,10 @@ mod tests {
             "::ffff:127.0.0.1",
             "fe80::1",
             "fd00::1",
+            "64:ff9b::127.0.0.1",
         ];
         assert!(private.iter().all(|address| is_private(address.parse().unwrap())));
-        let public = ["1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1111"];
+        let public = ["1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "64:ff9b::1.1.1.1"];
         assert!(!public.iter().any(|address| is_private(address.parse().unwrap())));
     }
 

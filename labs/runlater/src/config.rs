@@ -85,7 +85,7 @@ pub struct SeedArgs {
     #[arg(long, env = "RUNLATER_SEED_ORGANIZATIONS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub organizations: u32,
     /// The key of the first organization, `ID.SECRET`; without it one is generated and printed
-    #[arg(long, env = "RUNLATER_SEED_KEY")]
+    #[arg(long, env = "RUNLATER_SEED_KEY", hide_env_values = true)]
     pub key: Option<String>,
     /// Delete all existing data first
     #[arg(long)]
@@ -120,9 +120,10 @@ pub struct ServeArgs {
     /// File of certificates (PEM) to trust for calls, in addition to the system's
     #[arg(long, env = "RUNLATER_CA")]
     pub ca: Option<PathBuf>,
-    /// Whether tasks can call addresses of this machine and of private networks
-    #[arg(long, env = "RUNLATER_PRIVATE_TARGETS", default_value = "allow")]
-    pub private_targets: Permission,
+    /// Whether tasks can call addresses of this machine and of private networks [default: deny; allow if --ca is given,
+    /// whose certificates are those of own hosts]
+    #[arg(long, env = "RUNLATER_PRIVATE_TARGETS")]
+    pub private_targets: Option<Permission>,
     /// Unit of the wait before a retry, in milliseconds; the wait after attempt n is (n+1)^2 units
     #[arg(long, env = "RUNLATER_RETRY_UNIT_MS", default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(1..=3_600_000))]
     pub retry_unit_ms: u32,
@@ -153,6 +154,13 @@ impl ServeArgs {
     /// Time-out of a statement.
     pub fn store_timeout(&self) -> Duration {
         millis(self.store_timeout_ms)
+    }
+
+    /// Whether tasks can call addresses of this machine and of private networks. Not by default: who can make a task
+    /// could read from services that only this machine reaches.
+    pub fn private_targets(&self) -> Permission {
+        let default = if self.ca.is_some() { Permission::Allow } else { Permission::Deny };
+        self.private_targets.unwrap_or(default)
     }
 }
 
@@ -204,6 +212,35 @@ mod tests {
         for argument in serve.get_arguments().filter(|argument| argument.get_id() != "help") {
             let flag = argument.get_long().unwrap().to_uppercase().replace('-', "_");
             assert_eq!(argument.get_env().unwrap().to_str().unwrap(), format!("RUNLATER_{flag}"));
+        }
+    }
+
+    #[test]
+    fn private_targets_are_refused_unless_they_are_allowed_or_have_certificates() {
+        let permission = |flags: &[&str]| {
+            let cli = Cli::try_parse_from([&["runlater", "serve"][..], flags].concat()).unwrap();
+            let Command::Serve(args) = cli.command else { panic!("not serve") };
+            args.private_targets()
+        };
+        assert_eq!(permission(&[]), Permission::Deny);
+        assert_eq!(permission(&["--private-targets", "allow"]), Permission::Allow);
+        assert_eq!(permission(&["--ca", "own.pem"]), Permission::Allow);
+        assert_eq!(permission(&["--ca", "own.pem", "--private-targets", "deny"]), Permission::Deny);
+    }
+
+    #[test]
+    fn help_shows_no_secret_of_the_environment() {
+        let command = Cli::command();
+        for (name, secret) in [
+            ("migrate", "postgres"),
+            ("serve", "postgres"),
+            ("seed", "postgres"),
+            ("seed", "key"),
+            ("target", "secret"),
+        ] {
+            let command = command.find_subcommand(name).unwrap();
+            let argument = command.get_arguments().find(|argument| argument.get_id() == secret).unwrap();
+            assert!(argument.is_hide_env_values_set(), "{name} --{secret}");
         }
     }
 

@@ -100,7 +100,7 @@ impl Executor {
     ) -> Result<Self, crate::call::Problem> {
         let switches = args.switches.clone();
         let webhook_client =
-            WebhookClient::new(switches.http_client, args.private_targets, args.ca.as_deref())?;
+            WebhookClient::new(switches.http_client, args.private_targets(), args.ca.as_deref())?;
         let results = (switches.store_result == StoreResult::Group).then(|| {
             let (store, gap) = (Arc::clone(&store), millis(switches.batch_gap_ms));
             Batcher::start(RESULTS_MAX, gap, move |records| {

@@ -59,7 +59,7 @@ pub struct TargetArgs {
     #[arg(long, env = "RUNLATER_TARGET_TLS", value_name = "FILE")]
     pub tls: Option<PathBuf>,
     /// Refuse calls with 401 unless X-Runlater-Signature was made with this secret
-    #[arg(long, env = "RUNLATER_TARGET_SECRET")]
+    #[arg(long, env = "RUNLATER_TARGET_SECRET", hide_env_values = true)]
     pub secret: Option<String>,
     /// Executions remembered individually; later ones are only counted
     #[arg(long, env = "RUNLATER_TARGET_REMEMBER", default_value_t = 2_000_000)]

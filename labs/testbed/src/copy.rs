@@ -98,7 +98,10 @@ pub fn folder() -> TempDir {
 /// A program of PostgreSQL, as a user that it agrees to run as.
 pub fn program(name: &str) -> Command {
     let path = find(name).unwrap_or_else(|| {
-        panic!("{name} is needed; install it: apt-get install postgresql (or: brew install postgresql)")
+        panic!(
+            "{name} is needed, in the folder of KNEE_POSTGRES if that is set; install it: apt-get install \
+             postgresql (or: brew install postgresql)"
+        )
     });
     unprivileged(&path)
 }
@@ -119,13 +122,21 @@ fn is_root() -> bool {
     succeed(Command::new("id").arg("-u")) == "0\n"
 }
 
-/// Searches PATH, then the folders of Debian and Homebrew.
+/// Searches the folder that `KNEE_POSTGRES` names, and without it PATH and the folders of Debian and Homebrew.
 fn find(name: &str) -> Option<PathBuf> {
+    let named = std::env::var_os("KNEE_POSTGRES").filter(|folder| !folder.is_empty());
+    // Programs are started in other folders than this one.
+    let named = named.and_then(|folder| std::path::absolute(folder).ok());
+    let folders = named.map_or_else(folders, |folder| vec![folder]);
+    folders.into_iter().map(|folder| folder.join(name)).find(|file| file.is_file())
+}
+
+fn folders() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     for base in ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"] {
         let entries = std::fs::read_dir(base).into_iter().flatten().flatten();
         folders.extend(entries.map(|entry| entry.path().join("bin")));
     }
-    folders.into_iter().map(|folder| folder.join(name)).find(|file| file.is_file())
+    folders
 }

@@ -3,8 +3,11 @@
 //! Does not wait for a batch to fill up: a single item is processed at once. Does not know what the work is.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
+
+use crate::metric::Batches;
 
 struct Queued<T, R> {
     item: T,
@@ -17,10 +20,11 @@ pub struct Batcher<T, R> {
 }
 
 impl<T: Send + Sync + 'static, R: Send + 'static> Batcher<T, R> {
-    /// Starts the task. `work` gets 1 to `max_batch` items and returns one result per item, in the same order.
+    /// Starts the task. `work` gets 1 to `max_batch` items and returns one result per item, in the same order. `counts`
+    /// counts the batches.
     ///
     /// The queue is unbounded: each item is a waiting request, and connections bound those.
-    pub fn start<W, F>(max_batch: usize, work: W) -> Self
+    pub fn start<W, F>(max_batch: usize, counts: Arc<Batches>, work: W) -> Self
     where
         W: Fn(Vec<T>) -> F + Send + 'static,
         F: Future<Output = Vec<R>> + Send,
@@ -31,6 +35,7 @@ impl<T: Send + Sync + 'static, R: Send + 'static> Batcher<T, R> {
             while queued.recv_many(&mut batch, max_batch).await > 0 {
                 let (items, replies): (Vec<_>, Vec<_>) =
                     batch.drain(..).map(|Queued { item, reply }| (item, reply)).unzip();
+                counts.add(items.len());
                 let results = work(items).await;
                 debug_assert_eq!(results.len(), replies.len(), "a result for each item");
                 for (result, reply) in results.into_iter().zip(replies) {
@@ -52,7 +57,7 @@ impl<T: Send + Sync + 'static, R: Send + 'static> Batcher<T, R> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
+    use std::sync::Mutex;
 
     use super::*;
 
@@ -61,7 +66,7 @@ mod tests {
         let gate = Arc::new(tokio::sync::Semaphore::new(0));
         let sizes = Arc::new(Mutex::new(Vec::new()));
         let (seen, gate_of_batch) = (Arc::clone(&sizes), Arc::clone(&gate));
-        let batcher = Arc::new(Batcher::start(3, move |items: Vec<u32>| {
+        let batcher = Arc::new(Batcher::start(3, Arc::default(), move |items: Vec<u32>| {
             seen.lock().unwrap().push(items.len());
             let gate = Arc::clone(&gate_of_batch);
             async move {

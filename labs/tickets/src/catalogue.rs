@@ -28,6 +28,14 @@ impl Catalogue {
         Ok(())
     }
 
+    /// The ids, sorted.
+    pub fn ids(&self) -> Vec<String> {
+        let ids = self.ids.read().unwrap_or_else(PoisonError::into_inner);
+        let mut ids: Vec<String> = ids.iter().cloned().collect();
+        ids.sort_unstable();
+        ids
+    }
+
     /// Refuses an order with an unknown ticket, before any store is queried.
     ///
     /// # Errors

@@ -28,7 +28,9 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make tables, tickets, units and counters, all free
+    /// Bring the tables up to date; what is in them stays
+    Migrate(StoreArgs),
+    /// Bring the tables up to date and make tickets, units and counters, all free
     Seed(SeedArgs),
     /// Sell until SIGTERM or Ctrl-C
     Serve(ServeArgs),
@@ -99,6 +101,9 @@ pub struct ServeArgs {
     /// Maximum size of a request body, in bytes
     #[arg(long, env = "TICKETS_BODY_LIMIT", default_value_t = 16 * 1024)]
     pub body_limit: usize,
+    /// Milliseconds that a request body can take to arrive
+    #[arg(long, env = "TICKETS_BODY_TIMEOUT_MS", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=600_000))]
+    pub body_timeout_ms: u32,
     /// Maximum number of lines per order
     #[arg(long, env = "TICKETS_MAX_LINES", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub max_lines: u16,
@@ -129,6 +134,11 @@ impl ServeArgs {
     /// Size limits of an order.
     pub fn limits(&self) -> Limits {
         Limits { lines: self.max_lines.into(), count: self.max_count }
+    }
+
+    /// Time limit of a request body.
+    pub fn body_timeout(&self) -> Duration {
+        Duration::from_millis(self.body_timeout_ms.into())
     }
 
     /// Timeout of a store.

@@ -16,6 +16,7 @@ use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 
 use crate::batcher::Batcher;
 use crate::config::{RedisCall, RedisScript};
+use crate::metric::Metrics;
 use crate::order::{Order, OrderRequest};
 use crate::refusal::Refusal;
 
@@ -90,6 +91,7 @@ impl Counters {
         mut redis: ConnectionManager,
         call: RedisCall,
         key_age: u32,
+        metrics: &Metrics,
     ) -> redis::RedisResult<Self> {
         let [simple, checked, batch, give_back] =
             [SIMPLE, CHECKED, include_str!("counter/batch.lua"), include_str!("counter/give_back.lua")]
@@ -102,7 +104,8 @@ impl Counters {
         let batches = (call == RedisCall::Batch).then(|| {
             [RedisScript::Simple, RedisScript::Checked].map(|script| {
                 let shared = Arc::clone(&shared);
-                Batcher::start(MAX_BATCH, move |orders: Vec<OrderRequest>| {
+                let counts = Arc::clone(&metrics.counter_batches);
+                Batcher::start(MAX_BATCH, counts, move |orders: Vec<OrderRequest>| {
                     let shared = Arc::clone(&shared);
                     async move { shared.take_all(script, &orders).await }
                 })

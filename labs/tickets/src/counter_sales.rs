@@ -16,7 +16,7 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::sync::Mutex;
 
@@ -24,6 +24,7 @@ use crate::batcher::Batcher;
 use crate::booking::Booking;
 use crate::config::{Record, RedisScript};
 use crate::counter::{Counters, NotTaken};
+use crate::metric::Metrics;
 use crate::order::OrderRequest;
 use crate::refusal::Refusal;
 use crate::sales_record::{NotRecorded, Recorded, Sale, SalesRecord};
@@ -46,6 +47,7 @@ pub struct CounterSales {
     grouped: Option<Batcher<Sale, Result<Recorded, NotRecorded>>>,
     has_drift: AtomicBool,
     rebuilding: Mutex<()>,
+    rebuilds: Arc<AtomicU64>,
     key_locks: Vec<Mutex<()>>,
     hasher: RandomState,
 }
@@ -59,10 +61,11 @@ impl CounterSales {
         counters: Counters,
         sales_record: SalesRecord,
         record: Record,
+        metrics: &Metrics,
     ) -> Result<Self, Refusal> {
         let grouped = (record == Record::Grouped).then(|| {
             let sales_record = sales_record.clone();
-            Batcher::start(MAX_BATCH, move |sales: Vec<Sale>| {
+            Batcher::start(MAX_BATCH, Arc::clone(&metrics.record_batches), move |sales: Vec<Sale>| {
                 let sales_record = sales_record.clone();
                 async move { sales_record.record_all(&sales).await }
             })
@@ -74,6 +77,7 @@ impl CounterSales {
             grouped,
             has_drift: AtomicBool::new(false),
             rebuilding: Mutex::new(()),
+            rebuilds: Arc::clone(&metrics.rebuilds),
             key_locks: (0..KEY_LOCKS).map(|_| Mutex::new(())).collect(),
             hasher: RandomState::new(),
         };
@@ -241,6 +245,7 @@ impl CounterSales {
         let (epoch, left) = self.sales_record.next_epoch().await?;
         self.counters.set_all(epoch, &left).await?;
         drift_guard.disarm();
+        self.rebuilds.fetch_add(1, Ordering::Relaxed);
         tracing::info!(epoch, "counters rebuilt from the record");
         Ok(())
     }

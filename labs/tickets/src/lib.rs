@@ -10,6 +10,8 @@ pub mod counter;
 pub mod counter_sales;
 pub mod idempotency;
 pub mod key_table;
+pub mod metric;
+pub mod migration;
 pub mod order;
 pub mod refusal;
 pub mod sales_record;

@@ -6,8 +6,8 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser;
-use tickets::config::{Cli, Command, LogFormat, SeedArgs, ServeArgs};
-use tickets::{seed, serve};
+use tickets::config::{Cli, Command, LogFormat, SeedArgs, ServeArgs, StoreArgs, without_credentials};
+use tickets::{migration, refusal, seed, serve};
 
 // A request makes some dozens of small allocations: the system's allocator spends a tenth of the service's CPU time on them.
 #[global_allocator]
@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         LogFormat::Json => lines.json().init(),
     }
     let result = match cli.command {
+        Command::Migrate(args) => migrate(&args),
         Command::Seed(args) => run_seed(&args),
         Command::Serve(args) => run_serve(&args),
     };
@@ -31,6 +32,20 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn migrate(args: &StoreArgs) -> Result<(), (String, &'static str)> {
+    let steps = runtime(1)?.block_on(async {
+        let mut client = migration::connect(&args.postgres).await?;
+        migration::migrate(&mut client).await
+    });
+    let steps = steps.map_err(|error| {
+        let address = without_credentials(&args.postgres);
+        let hint = "start PostgreSQL, or name another one with --postgres URL";
+        (format!("PostgreSQL at {address}: {}", refusal::error_text(&error)), hint)
+    })?;
+    let _ = writeln!(io::stdout(), "{steps} steps applied");
+    Ok(())
 }
 
 fn run_seed(args: &SeedArgs) -> Result<(), (String, &'static str)> {
@@ -62,6 +77,9 @@ fn run_serve(args: &ServeArgs) -> Result<(), (String, &'static str)> {
             }
             serve::Problem::Postgres(_) => {
                 "start PostgreSQL, then make tickets with: tickets seed --postgres URL"
+            }
+            serve::Problem::Schema { .. } => {
+                "tickets migrate makes them and keeps what is there; on an empty database, tickets seed also makes tickets"
             }
             serve::Problem::Redis { .. } => "start Redis, or name another one with --redis",
             serve::Problem::Switches => "add --record grouped",

@@ -23,6 +23,15 @@ pub enum Refusal {
     /// The body did not arrive.
     #[error("the body could not be read: {0}")]
     Body(String),
+    /// The body did not arrive in time.
+    #[error("the body did not arrive in time")]
+    BodyTimeout,
+    /// No route has this path.
+    #[error("there is nothing here; /openapi.json says what there is")]
+    NoPath,
+    /// The path does not support this method.
+    #[error("this path does not take this method; /openapi.json says which it takes")]
+    Method,
     /// The idempotency key is malformed.
     #[error("an Idempotency-Key has from 1 to {} visible ASCII characters", idempotency::MAX_LENGTH)]
     BadKey,
@@ -62,12 +71,15 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    fn status(&self) -> StatusCode {
+    /// Status of the response.
+    pub fn status(&self) -> StatusCode {
         match self {
             Self::Order(_) | Self::Body(_) | Self::BadKey => StatusCode::BAD_REQUEST,
             Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::Unknown(_) | Self::NoOrder => StatusCode::NOT_FOUND,
+            Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
+            Self::Method => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Unknown(_) | Self::NoOrder | Self::NoPath => StatusCode::NOT_FOUND,
             Self::NotEnoughLeft(_) | Self::Closed(_) => StatusCode::CONFLICT,
             Self::NoCounter(_)
             | Self::Postgres(_)
@@ -86,6 +98,9 @@ impl Refusal {
             Self::Order(order::Problem::Count { .. }) => "bad_count",
             Self::TooLarge(_) => "too_large",
             Self::Body(_) => "bad_body",
+            Self::BodyTimeout => "too_slow",
+            Self::NoPath => "unknown_path",
+            Self::Method => "bad_method",
             Self::BadKey => "bad_key",
             Self::KeyReused => "key_reused",
             Self::Unknown(_) => "unknown_ticket",

@@ -4,18 +4,22 @@
 
 use std::time::Duration;
 
-use tokio_postgres::NoTls;
+use tokio_postgres::Client;
 
 use crate::config::{SeedArgs, without_credentials};
 use crate::counter;
+use crate::migration;
 use crate::refusal;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
+const DROP: &str = "DROP TABLE IF EXISTS \
+    sales, counters, stock_epoch, ticket_units, orders, tickets, idempotency_keys, tickets_migrations";
+
 /// Reason why seeding failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// Tables of an earlier seed exist.
+    /// Tickets of an earlier seed exist.
     #[error("{0} holds tickets already")]
     Exists(String),
     /// PostgreSQL failed.
@@ -55,27 +59,30 @@ pub fn ids(tickets: u8) -> impl Iterator<Item = String> {
 async fn rows(args: &SeedArgs) -> Result<(), Problem> {
     let address = || without_credentials(&args.stores.postgres);
     let problem = |error| Problem::Postgres { address: address(), reason: refusal::error_text(&error) };
-    let (mut client, connection) =
-        tokio_postgres::connect(&args.stores.postgres, NoTls).await.map_err(problem)?;
-    let connection = tokio::spawn(connection);
-    let there = client.query_one("SELECT to_regclass('tickets') IS NOT NULL", &[]).await.map_err(problem)?;
-    if there.get(0) && !args.replace {
+    let mut client = migration::connect(&args.stores.postgres).await.map_err(problem)?;
+    if !args.replace && has_tickets(&client).await.map_err(problem)? {
         return Err(Problem::Exists(address()));
     }
     write(&mut client, args).await.map_err(problem)?;
     sell(&client, args).await.map_err(problem)?;
     // VACUUM cannot run in a transaction. Query plans need current statistics.
-    client.batch_execute("VACUUM (ANALYZE) tickets, ticket_units, counters").await.map_err(problem)?;
-    connection.abort();
-    Ok(())
+    client.batch_execute("VACUUM (ANALYZE) tickets, ticket_units, counters").await.map_err(problem)
 }
 
-async fn write(client: &mut tokio_postgres::Client, args: &SeedArgs) -> Result<(), tokio_postgres::Error> {
+/// Whether there are tables with tickets in them; tables that `migrate` made are empty.
+async fn has_tickets(client: &Client) -> Result<bool, tokio_postgres::Error> {
+    let tables = client.query_one("SELECT to_regclass('tickets') IS NOT NULL", &[]).await?;
+    Ok(tables.get(0) && client.query_one("SELECT EXISTS (SELECT FROM tickets)", &[]).await?.get(0))
+}
+
+async fn write(client: &mut Client, args: &SeedArgs) -> Result<(), tokio_postgres::Error> {
     let transaction = client.transaction().await?;
     // Hides notices about tables that do not exist.
     transaction.batch_execute("SET LOCAL client_min_messages = warning").await?;
-    transaction.batch_execute("DROP TABLE IF EXISTS sales, counters, stock_epoch, ticket_units, orders, tickets, idempotency_keys").await?;
-    transaction.batch_execute(include_str!("schema.sql")).await?;
+    if args.replace {
+        transaction.batch_execute(DROP).await?;
+    }
+    migration::apply(&transaction).await?;
     for id in ids(args.tickets) {
         let name = format!("Ticket {id}");
         transaction
@@ -95,7 +102,7 @@ async fn write(client: &mut tokio_postgres::Client, args: &SeedArgs) -> Result<(
 }
 
 /// Sells the first units of each ticket by updates, which leave the table as a sale does: free units between sold ones.
-async fn sell(client: &tokio_postgres::Client, args: &SeedArgs) -> Result<(), tokio_postgres::Error> {
+async fn sell(client: &Client, args: &SeedArgs) -> Result<(), tokio_postgres::Error> {
     const FIRST: &str = "UPDATE ticket_units SET reserved = true WHERE id IN \
         (SELECT id FROM ticket_units WHERE ticket_id = $1 ORDER BY id LIMIT $2)";
     if args.units_sold == 0 {

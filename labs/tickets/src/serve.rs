@@ -5,6 +5,7 @@
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::serve::ListenerExt;
@@ -19,6 +20,8 @@ use crate::config::{OrderStock, Record, ServeArgs, without_credentials};
 use crate::counter::{self, Counters};
 use crate::counter_sales::CounterSales;
 use crate::key_table;
+use crate::metric::Metrics;
+use crate::migration;
 use crate::refusal::{self, Refusal};
 use crate::sales_record::SalesRecord;
 use crate::unit::{self, Units};
@@ -44,9 +47,17 @@ pub enum Problem {
         /// Cause.
         source: io::Error,
     },
-    /// PostgreSQL cannot be reached, or holds no tickets.
+    /// PostgreSQL cannot be reached, or fails.
     #[error("{0}")]
     Postgres(String),
+    /// The tables are missing, or of an earlier version.
+    #[error("PostgreSQL at {address} lacks {steps} of the steps that make the tables")]
+    Schema {
+        /// Address without credentials.
+        address: String,
+        /// Number of steps.
+        steps: usize,
+    },
     /// Redis cannot be reached.
     #[error("Redis at {address}: {source}")]
     Redis {
@@ -132,34 +143,44 @@ async fn open(args: &ServeArgs) -> Result<(Arc<AppState>, deadpool_postgres::Poo
     if switches.order_stock == OrderStock::Counters && switches.record == Record::None {
         return Err(Problem::Switches);
     }
-    let postgres = |problem: Refusal| {
-        Problem::Postgres(format!("{problem}, at {}", without_credentials(&stores.postgres)))
+    let address = || without_credentials(&stores.postgres);
+    let postgres = |problem: Refusal| Problem::Postgres(format!("{problem}, at {}", address()));
+    let failure = |error: tokio_postgres::Error| {
+        Problem::Postgres(format!("PostgreSQL at {}: {}", address(), refusal::error_text(&error)))
     };
-    unit::set_index(&stores.postgres, switches.unit_index).await.map_err(|error| {
-        Problem::Postgres(format!(
-            "PostgreSQL at {}: {}",
-            without_credentials(&stores.postgres),
-            refusal::error_text(&error)
-        ))
-    })?;
+    let steps = missing_steps(&stores.postgres).await.map_err(failure)?;
+    if steps > 0 {
+        return Err(Problem::Schema { address: address(), steps });
+    }
+    unit::set_index(&stores.postgres, switches.unit_index).await.map_err(failure)?;
+    let metrics = Metrics::default();
     let pool = unit::pool(&stores.postgres, switches.pool_max, args.store_timeout()).map_err(postgres)?;
     let catalogue = Catalogue::default();
     catalogue.refresh(&pool).await.map_err(postgres)?;
     let redis = |source| Problem::Redis { address: without_credentials(&stores.redis), source };
     let connection = counter::connect(&stores.redis, args.store_timeout()).await.map_err(redis)?;
-    let counters = Counters::load(connection, switches.redis_call, args.key_age).await.map_err(redis)?;
-    let counter_sales = CounterSales::open(counters, SalesRecord::new(pool.clone()), switches.record).await;
+    let counters = Counters::load(connection, switches.redis_call, args.key_age, &metrics).await;
+    let record = SalesRecord::new(pool.clone());
+    let counter_sales = CounterSales::open(counters.map_err(redis)?, record, switches.record, &metrics).await;
     let counter_sales = Arc::new(counter_sales.map_err(Problem::Stock)?);
     let state = AppState {
         counter_sales: Arc::clone(&counter_sales),
-        units: Units::new(pool.clone(), switches),
+        units: Units::new(pool.clone(), switches, &metrics),
         bookings: Bookings::new(pool.clone(), counter_sales, switches.order_stock, args.order_age),
         catalogue,
         redis_script: switches.redis_script,
         limits: args.limits(),
         body_limit: args.body_limit,
+        body_timeout: args.body_timeout(),
+        metrics,
     };
     Ok((Arc::new(state), pool))
+}
+
+/// Steps of the schema that the database lacks. `serve` makes no tables, because other nodes can share them; it changes
+/// the index of its switch only.
+async fn missing_steps(url: &str) -> Result<usize, tokio_postgres::Error> {
+    migration::missing(&migration::connect(url).await?).await
 }
 
 /// Releases expired orders and rebuilds drifted counters, every [`RELEASE_INTERVAL`].
@@ -168,7 +189,10 @@ async fn release(state: Arc<AppState>) {
         tokio::time::sleep(RELEASE_INTERVAL).await;
         match state.bookings.expire().await {
             Ok(0) => {}
-            Ok(tickets) => tracing::info!(tickets, "unpaid tickets are on sale again"),
+            Ok(tickets) => {
+                state.metrics.expired.fetch_add(tickets, Ordering::Relaxed);
+                tracing::info!(tickets, "unpaid tickets are on sale again");
+            }
             Err(problem) => tracing::warn!(reason = %problem, "unpaid tickets are not on sale yet"),
         }
         if let Err(problem) = state.counter_sales.rebuild_if_drifted().await {

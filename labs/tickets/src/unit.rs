@@ -7,12 +7,14 @@ mod batch;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Transaction};
+use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Status, Transaction};
 use tokio_postgres::NoTls;
 
 use crate::batcher::Batcher;
 use crate::config::{Seqscan, Switches, UnitCall, UnitIndex, UnitStatement};
 use crate::key_table::is_repeated;
+use crate::metric::Metrics;
+use crate::migration;
 use crate::order::OrderRequest;
 use crate::refusal::Refusal;
 
@@ -69,11 +71,11 @@ type Reserved = Result<(), Arc<Refusal>>;
 
 impl Units {
     /// Sells through a pool as configured by the switches.
-    pub fn new(pool: Pool, switches: &Switches) -> Self {
+    pub fn new(pool: Pool, switches: &Switches, metrics: &Metrics) -> Self {
         let shared = Arc::new(Shared::new(pool, switches));
         let batches = (switches.unit_call == UnitCall::Batch).then(|| {
             let shared = Arc::clone(&shared);
-            Batcher::start(MAX_BATCH, move |orders: Vec<OrderRequest>| {
+            Batcher::start(MAX_BATCH, Arc::clone(&metrics.unit_batches), move |orders: Vec<OrderRequest>| {
                 let shared = Arc::clone(&shared);
                 async move { shared.reserve_all(&orders).await }
             })
@@ -110,6 +112,11 @@ impl Units {
             }
         }
         Ok(transaction.commit().await?)
+    }
+
+    /// Connections to PostgreSQL, and the requests that wait for one.
+    pub fn connections(&self) -> Status {
+        self.shared.pool.status()
     }
 
     /// Checks that PostgreSQL responds.
@@ -217,8 +224,7 @@ impl Shared {
 /// # Errors
 /// The table of units is missing or belongs to another user.
 pub async fn set_index(url: &str, index: UnitIndex) -> Result<(), tokio_postgres::Error> {
-    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
-    let connection = tokio::spawn(connection);
+    let client = migration::connect(url).await?;
     let sql = match index {
         UnitIndex::Off => format!("DROP INDEX IF EXISTS {INDEX}, {FREE_INDEX}"),
         UnitIndex::On => format!(
@@ -230,7 +236,5 @@ pub async fn set_index(url: &str, index: UnitIndex) -> Result<(), tokio_postgres
              CREATE INDEX IF NOT EXISTS {FREE_INDEX} ON ticket_units (ticket_id, id) WHERE NOT reserved"
         ),
     };
-    let done = client.batch_execute(&sql).await;
-    connection.abort();
-    done
+    client.batch_execute(&sql).await
 }

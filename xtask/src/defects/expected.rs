@@ -35,12 +35,14 @@ pub(super) enum List {
     Fifth,
     /// Made of incidents, after the rules had learned from the fifth list.
     Sixth,
+    /// Made of incidents, after the rules had learned from the sixth list.
+    Seventh,
 }
 
 impl List {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::First, Self::Second, Self::Third, Self::Fourth, Self::Fifth, Self::Sixth];
+    pub const ALL: [Self; 7] =
+        [Self::First, Self::Second, Self::Third, Self::Fourth, Self::Fifth, Self::Sixth, Self::Seventh];
 
     /// Its name in a sentence.
     pub const fn name(self) -> &'static str {
@@ -51,6 +53,7 @@ impl List {
             Self::Fourth => "fourth list",
             Self::Fifth => "fifth list",
             Self::Sixth => "sixth list",
+            Self::Seventh => "seventh list",
         }
     }
 }
@@ -197,13 +200,13 @@ mod tests {
         let labels = |list| expected.only(list).cases().iter().map(Case::label).collect::<Vec<_>>();
         assert_eq!(labels(List::First), ["a", "b", "healthy/list"]);
         assert_eq!(labels(List::Second), ["c", "healthy/list"]);
-        let others = [List::Third, List::Fourth, List::Fifth, List::Sixth];
+        let others = [List::Third, List::Fourth, List::Fifth, List::Sixth, List::Seventh];
         assert!(others.into_iter().all(|list| labels(list).is_empty()));
     }
 
     #[test]
     fn a_defect_of_a_list_of_incidents_names_its_source() {
-        for list in ["second", "third", "fourth", "fifth", "sixth"] {
+        for list in ["second", "third", "fourth", "fifth", "sixth", "seventh"] {
             let other = OTHER.replace("second", list);
             assert!(Expected::read(&other).is_ok(), "{list}");
             assert!(Expected::read(&other.replace("source", "note")).is_err(), "{list}");

@@ -112,8 +112,10 @@ fn own(folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// A program of PostgreSQL: of the folder that `KNEE_POSTGRES` names, if it is set.
 fn program(name: &str) -> Result<Command> {
-    let path = find(name)?;
+    let named = std::env::var_os("KNEE_POSTGRES").filter(|folder| !folder.is_empty());
+    let path = named.map_or_else(|| find(name), |folder| find_in(Path::new(&folder), name))?;
     if !is_root() {
         return Ok(Command::new(path));
     }
@@ -124,6 +126,16 @@ fn program(name: &str) -> Result<Command> {
 
 fn is_root() -> bool {
     Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n")
+}
+
+/// In a folder that the user named.
+fn find_in(folder: &Path, name: &str) -> Result<PathBuf> {
+    // Programs are started in other folders than this one.
+    let path = std::path::absolute(folder.join(name))?;
+    if !path.is_file() {
+        bail!("`KNEE_POSTGRES` names {}, which has no `{name}`", folder.display());
+    }
+    Ok(path)
 }
 
 /// On PATH, or where packages put PostgreSQL.

@@ -17,8 +17,8 @@ pub(super) struct Study {
     pub name: String,
     /// The claims by id.
     pub claims: BTreeMap<String, Claim>,
-    /// What the study says of its claims, by their text; empty until it has run with the present rules.
-    verdicts: BTreeMap<String, String>,
+    /// What the study says of its claims; empty until it has run with the present rules.
+    rows: Vec<Row>,
 }
 
 /// A claim.
@@ -45,17 +45,41 @@ pub(super) struct Claim {
 /// How results begin that were measured before the present rules.
 const OLDER: &str = "> Measured on ";
 
-/// The text of a claim, and its verdict with the measured figure, from a row of a table of claims: text, published,
-/// measured, verdict and more.
-fn verdict_of_row(row: &str) -> Option<(String, String)> {
-    let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
-    let [text, _, measured, verdict, ..] = cells[..] else { return None };
-    let said = match verdict.strip_suffix(')').filter(|verdict| verdict.contains(" (asked: ")) {
+/// How the mark begins that results put behind a claim whose test was changed after its data were taken.
+const CHANGED: &str = " (changed after the data";
+
+/// A row of a table of claims.
+#[derive(Debug)]
+struct Row {
+    /// What the claim says, without a mark.
+    text: String,
+    /// The published figure.
+    published: String,
+    /// The verdict with the measured figure, as Markdown, and with the mark.
+    said: String,
+}
+
+impl Row {
+    /// Reads a row: text, published, measured, verdict and more.
+    fn read(row: &str) -> Option<Self> {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let [text, published, measured, verdict, ..] = cells[..] else { return None };
+        let unmarked =
+            text.rsplit_once(CHANGED).filter(|_| text.ends_with(')')).map_or(text, |(text, _)| text);
+        let mark = text.strip_prefix(unmarked).unwrap_or_default();
+        let plain = |cell: &str| cell.replace('\\', "");
+        let said = said(measured, verdict) + mark;
+        Some(Self { text: plain(unmarked), published: plain(published), said })
+    }
+}
+
+/// A verdict with what was measured, in one pair of parentheses.
+fn said(measured: &str, verdict: &str) -> String {
+    match verdict.strip_suffix(')').filter(|verdict| verdict.contains(" (asked: ")) {
         _ if measured == "–" => verdict.to_owned(),
         Some(asked) => format!("{asked}; {measured})"),
         None => format!("{verdict} ({measured})"),
-    };
-    Some((text.replace('\\', ""), said))
+    }
 }
 
 #[derive(Deserialize)]
@@ -71,20 +95,23 @@ impl Study {
     /// If the text is not TOML, or its claims have another form.
     pub(super) fn read(name: &str, text: &str) -> Result<Self> {
         let file: File = toml::from_str(text)?;
-        Ok(Self { name: name.to_owned(), claims: file.claims, verdicts: BTreeMap::new() })
+        Ok(Self { name: name.to_owned(), claims: file.claims, rows: Vec::new() })
     }
 
     /// The same with what its results say, a `RESULTS.md`.
     pub(super) fn with_results(self, results: &str) -> Self {
         let is_older = results.starts_with(OLDER);
-        let rows =
-            results.lines().filter(|line| !is_older && line.starts_with("| ")).filter_map(verdict_of_row);
-        Self { verdicts: rows.collect(), ..self }
+        let lines = results.lines().filter(|line| !is_older && line.starts_with("| "));
+        Self { rows: lines.filter_map(Row::read).collect(), ..self }
     }
 
-    /// What the study found of a claim, as Markdown for a cell; `None` without a result by the present rules.
+    /// What the study found of a claim, as Markdown for a cell; `None` without a result by the present rules. Results
+    /// have no ids: a row is that of a claim by its text, and of several with one text by its published figure, too.
     pub(super) fn verdict(&self, claim: &Claim) -> Option<&str> {
-        self.verdicts.get(claim.text.trim()).map(String::as_str)
+        let alike = || self.rows.iter().filter(|row| row.text == claim.text.trim());
+        let published = claim.published.as_deref().map(str::trim);
+        let same = alike().find(|row| published.is_some_and(|published| row.published == published));
+        same.or_else(|| alike().next()).map(|row| row.said.as_str())
     }
 
     /// How statements name a claim of this study.
@@ -214,6 +241,29 @@ mod tests {
         );
         assert_eq!(of(&format!("> Measured on 2026-11-22 by knee\n\n{table}")), None);
         assert_eq!(of(""), None);
+    }
+
+    #[test]
+    fn a_claim_that_was_changed_after_its_data_has_the_verdict_and_the_mark_of_its_row() {
+        for mark in ["", " (changed after the data)", " (changed after the data of 2026-11-30)"] {
+            let study = Study::read("a", "[claims.b]\ntext = \"40 do (of 100)\"").expect("it is TOML");
+            let row =
+                format!("| 40 do (of 100){mark} | 40 | goodput: -15 % | confirmed | yes | 16 of 16 |\n");
+            let study = study.with_results(&row);
+            let found = study.claim("a/b").and_then(|claim| study.verdict(claim));
+            let expected = format!("confirmed (goodput: -15 %){mark}");
+            assert_eq!(found, Some(expected.as_str()), "{mark}");
+        }
+    }
+
+    #[test]
+    fn claims_with_one_text_have_the_verdicts_of_their_published_figures() {
+        let claims = "[claims.b]\ntext = \"it is fast\"\npublished = \"2x\"\n\
+                      [claims.c]\ntext = \"it is fast\"\npublished = \"3x\"\n";
+        let rows = "| it is fast | 2x | – | confirmed | yes |\n| it is fast | 3x | – | refuted | yes |\n";
+        let study = Study::read("a", claims).expect("it is TOML").with_results(rows);
+        let found = ["a/b", "a/c"].map(|id| study.claim(id).and_then(|claim| study.verdict(claim)));
+        assert_eq!(found, [Some("confirmed"), Some("refuted")]);
     }
 
     fn unlike(claim: &str) -> Vec<String> {

@@ -41,6 +41,7 @@ fn one(lines: &[Line<'_>]) -> Measurement {
                 }
                 "Complete requests" => result.requests = figure(),
                 "Failed requests" => result.failed = figure(),
+                "Non-2xx responses" => result.not_success = figure().map_or(0, |count| count.value as u64),
                 "Requests per second" => result.rate = figure(),
                 "Time per request" => time_per_request(value, &mut result),
                 _ => {}

@@ -48,6 +48,7 @@ pub fn read_report(value: &Value) -> Option<Document> {
         one.percentiles.push(Percentile { name: format!("p{}", share * 100.0), share, time });
     }
     one.duration = value.get("duration").and_then(of);
+    one.wait = value.get("wait").and_then(of);
     one.rate = value.get("rate").and_then(Value::as_f64).map(|rate| figure(rate, amount(rate)));
     if let (Some(total), Some(mean)) = (times.get("total").and_then(of), &one.mean) {
         one.relations.push(Relation::Product {
@@ -89,9 +90,12 @@ pub fn read_text(lines: &[Line<'_>]) -> Vec<Measurement> {
                 found.push(one);
             }
             ("Duration", _) => {
-                let attack = values.get(1).and_then(|text| time(text, Rounding::Any));
-                if let (Some(one), Some((attack, _))) = (found.last_mut(), attack) {
+                let part = |at: usize| {
+                    values.get(at).and_then(|text| time(text, Rounding::Any)).map(|(figure, _)| figure)
+                };
+                if let (Some(one), Some(attack)) = (found.last_mut(), part(1)) {
                     one.duration = Some(attack);
+                    one.wait = part(2);
                 }
             }
             ("Latencies", names) => {

@@ -91,8 +91,10 @@ fn errors(value: &str, result: &mut Measurement) {
     for part in value.split(',') {
         let mut words = part.split_whitespace();
         let (name, count) = (words.next(), words.next().and_then(|word| word.parse::<u64>().ok()));
-        if let (Some("timeout"), Some(count)) = (name, count) {
-            result.timed_out = count;
+        match (name, count) {
+            (Some("timeout"), Some(count)) => result.timed_out = count,
+            (Some(_), Some(count)) => result.lost = result.lost.saturating_add(count),
+            _ => {}
         }
     }
 }

@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
     source: "The limits are those of `wasted_reads`, which leaves these statements out: they read many rows on purpose, but not for each response. Blocks per row are not asked for: a block has a hundred small rows.",
     cause: "A result of many rows is computed for each request that shows it: a total, a number per group, the newest entry of each group.",
     remedy: "Keep the result where it is written (a column, a table of sums), or for a moment (a materialized view, a cache). The newest row of each group needs no other row: a join LATERAL that reads one row per group, with an index that begins with the group.",
-    explains: &["cache_miss", "wasted_reads"],
+    explains: &["cache_miss", "wasted_reads", "table_growth"],
     check,
 };
 

@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     source: "PostgreSQL counts by reading every visible row; an index alone has some hundred entries per block, so that 10,000 rows are 30 to 100 blocks.",
     cause: "The total number of rows is computed for each page, although few readers need it.",
     remedy: "Ask for one row more than a page shows (has more), keep a counter, or use an estimate.",
-    explains: &["cache_miss", "wasted_reads", "condensed_rows"],
+    explains: &["cache_miss", "wasted_reads", "condensed_rows", "table_growth"],
     check,
 };
 

@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     source: "An offset reads what it skips. 20 times the rows is page 20.",
     cause: "The statement reads all rows before the page, and the deeper the page, the more.",
     remedy: "Page by the last key that was shown: WHERE (order columns) < ($1, $2) ORDER BY ... LIMIT n.",
-    explains: &["wasted_reads", "condensed_rows"],
+    explains: &["wasted_reads", "condensed_rows", "table_growth"],
     check,
 };
 

@@ -1,6 +1,7 @@
 //! Queueing at a fixed number of places: more users change nothing but the time that they wait.
 //!
-//! Needs a run whose load has several levels. Does not name the places; with a database observed, `pool_exhausted` does.
+//! Needs a run whose load has several levels, or the levels of a sweep. Does not name the places; with a database
+//! observed, `pool_exhausted` does.
 
 use knee_core::plan::{Executor, Scenario};
 use knee_core::record::Point;
@@ -9,16 +10,20 @@ use crate::bound;
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::{Evidence, answered};
 use crate::figure::{number, percent};
-use crate::finding::{Remedy, Signal, Subject, Unit};
+use crate::finding::{Finding, Remedy, Signal, Subject, Unit};
 use crate::lack::Lack;
 use crate::level::level;
+use crate::load_level::Level;
 use crate::rhythm::median;
 
-pub(super) const RULE: Rule = Rule {
+/// What a run at one level lacks.
+pub(crate) const LACKS_LEVELS: &str = "a closed load of several levels; `knee sweep` makes one";
+
+pub(crate) const RULE: Rule = Rule {
     code: "fixed_places",
     finds: "a fixed number of places for which requests queue",
-    needs: "the run of one closed scenario whose virtual users grow threefold, with 4 whole intervals in the lower, middle and upper part",
-    limits: "from half of the users on, throughput grows by 5 % at most; the median response time grows at least 0.8 times as much as the users; the CPUs, or those that an observed process can use, are busy to 70 % at most. If throughput does not grow from the lowest levels on either, the CPUs must be known",
+    needs: "the run of one closed scenario whose virtual users grow threefold, with 4 whole intervals in the lower, middle and upper part; or a sweep whose levels grow threefold, with the CPUs known",
+    limits: "from half of the users on, throughput grows by 5 % at most; the median response time grows at least 0.8 times as much as the users; the CPUs, or those that an observed process can use, are busy to 70 % at most. If throughput does not grow from the lowest levels on either, the CPUs must be known. In a sweep of arrival rates, the load that brings no more throughput must grow by 20 %, not twofold",
     source: "Little's law: with a fixed number of busy places, throughput is places / service time, and the response time grows in proportion to the users.",
     cause: "Something admits a fixed number of requests at a time: a pool of connections or workers, a semaphore, a lock.",
     remedy: "Find the pool with this number of places; enlarge it if what lies behind it has capacity, or shorten how long a request holds its place.",
@@ -42,7 +47,7 @@ struct Part {
 }
 
 fn check(evidence: &Evidence<'_>) -> Checked {
-    let lack = || Lack::of("a closed load of several levels; `knee sweep` makes one");
+    let lack = || Lack::of(LACKS_LEVELS);
     let scenario = growing(evidence).ok_or_else(lack)?;
     let levels = evidence.steady().into_iter().map(|point| (level(scenario, point), point));
     let levels: Vec<(f64, &Point)> = levels.filter(|(users, _)| *users > 0.0).collect();
@@ -93,6 +98,83 @@ fn check(evidence: &Evidence<'_>) -> Checked {
         )),
         gain: None,
     }])
+}
+
+/// The growth of the load that brings no more throughput, in a sweep of arrival rates and in one of connections.
+const RISE: f64 = 1.2;
+const RISE_OF_CONNECTIONS: f64 = 2.0;
+
+/// The same over the runs of a sweep, each at one level. The CPUs must be known: a service that fills them has as many
+/// places as CPUs.
+pub(crate) fn across(levels: &[Level], are_connections: bool) -> Result<Option<Finding>, Lack> {
+    let lack = || Lack::of("levels of load, of which the highest is three times the lowest");
+    let by_load = |one: &&Level, other: &&Level| one.load.total_cmp(&other.load);
+    let (low, high) = levels.iter().min_by(by_load).zip(levels.iter().max_by(by_load)).ok_or_else(lack)?;
+    if high.load < RANGE * low.load {
+        return Err(lack());
+    }
+    let busy = high.busy.ok_or_else(|| Lack::of("figures of the machine (`--observe host`)"))?;
+    let is_as_much = |level: &&Level| high.throughput <= (1.0 + GROWTH) * level.throughput;
+    let Some(first) = levels.iter().filter(is_as_much).min_by(by_load) else { return Ok(None) };
+    let rise = if are_connections { RISE_OF_CONNECTIONS } else { RISE };
+    let growth = high.throughput / first.throughput - 1.0;
+    let elasticity = (high.response / first.response).ln() / (high.load / first.load).ln();
+    // Less throughput under more load is `collapse`.
+    let is_flat = high.load >= rise * first.load && growth >= -GROWTH && elasticity >= ELASTICITY;
+    if !is_flat || busy > BUSY {
+        return Ok(None);
+    }
+    let is_filled = low.throughput >= UNFILLED * high.throughput;
+    // A rate is no number of places. By Little's law, the response time of the lowest level says how many there are; if
+    // requests wait there already, it bounds them from above.
+    let places = if is_filled && are_connections { low.load } else { high.throughput * low.response };
+    let places = number(places.round().max(1.0));
+    let places = format!("{} {places}", if is_filled { "at most" } else { "about" });
+    Ok(Some(RULE.finding(draft(first, high, &places, (growth, elasticity, busy), are_connections))))
+}
+
+/// The finding over the runs of a sweep.
+fn draft(
+    first: &Level,
+    high: &Level,
+    places: &str,
+    (growth, elasticity, busy): (f64, f64, f64),
+    are_connections: bool,
+) -> Draft {
+    let unit = if are_connections { " connections" } else { "/s" };
+    let signals = [
+        Signal::at_most(
+            "growth of the throughput to the highest level",
+            Unit::Share,
+            Some(growth),
+            GROWTH,
+            "the sweep: responses per second",
+        ),
+        Signal::at_least(
+            "growth of the mean response time per growth of the load",
+            Unit::Count,
+            Some(elasticity),
+            ELASTICITY,
+            "the sweep: response time",
+        ),
+        Signal::at_most("share of the CPUs that is busy", Unit::Share, Some(busy), BUSY, "the machine"),
+    ];
+    Draft {
+        subject: Subject::service(),
+        statement: format!(
+            "from {}{unit} to {}{unit}, throughput stays at {}/s and requests only wait longer: {places} places \
+             (CPUs {} busy)",
+            number(first.load),
+            number(high.load),
+            number(high.throughput),
+            percent(busy)
+        ),
+        signals: signals.into_iter().flatten().collect(),
+        remedy: Remedy::advice(format!(
+            "find the pool or lock with {places} places; enlarge it, or shorten how long a request holds its place"
+        )),
+        gain: None,
+    }
 }
 
 /// The scenario, if a closed one whose virtual users change is all of the load.

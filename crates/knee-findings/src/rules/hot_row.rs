@@ -92,8 +92,9 @@ fn hot(evidence: &Evidence<'_>, server: &Watched<'_>, queries: &[Query<'_>]) -> 
     Some(Draft {
         subject: Subject::of(SubjectKind::Statement, text, Some(&server.source.name)),
         statement: format!(
-            "{} of the active backends wait for a row that others change in the same statement",
-            percent(waiting)
+            "{} of the active backends wait for a row{} that others change in the same statement",
+            percent(waiting),
+            of_table(server, text)
         ),
         signals: signals.into_iter().flatten().collect(),
         remedy: Remedy::advice(
@@ -101,6 +102,25 @@ fn hot(evidence: &Evidence<'_>, server: &Watched<'_>, queries: &[Query<'_>]) -> 
         ),
         gain: lock_wait::waits_saved(evidence, server, waiting),
     })
+}
+
+/// ` of TABLE`, if the locks that are waited for say of which table of the statement the row is; else empty.
+fn of_table(server: &Watched<'_>, text: &str) -> String {
+    let tables = crate::statement::read(text).tables;
+    let is_named = |table: &&str| {
+        let bare = table.rsplit('.').next();
+        tables.iter().any(|named| named == table || bare == Some(named.as_str()))
+    };
+    let locks = server.rises("activity.blocked.lock");
+    let awaited = locks.iter().filter(|(_, rise)| rise.amount > 0.0);
+    let mut of_rows = awaited.filter_map(|(label, _)| table_of_row(label));
+    of_rows.find(is_named).map_or_else(String::new, |table| format!(" of {table}"))
+}
+
+/// The table of a lock on a row, or on the transaction that changed the row.
+fn table_of_row(lock: &str) -> Option<&str> {
+    let (_, what) = lock.split_once(" on ")?;
+    what.strip_prefix("tuple of ").or_else(|| what.strip_prefix("transactionid of "))
 }
 
 /// The statement of a label whose samples wait for a row.
@@ -143,6 +163,30 @@ mod tests {
         assert_eq!(finding.confidence, Confidence::Strong);
         assert_eq!(finding.subject.name, text);
         assert_eq!(scene.found("lock_wait"), None);
+    }
+
+    #[test]
+    fn the_table_of_the_row_is_said_if_it_is_one_of_the_statement() {
+        let of = |lock: &str| {
+            let mut scene = Scene::steady();
+            let server = scene.postgres();
+            let text = "UPDATE sold SET tickets = tickets + 1 WHERE event = $1";
+            scene.statement(server, "9", text, &Costs { seconds: 0.03, blocks: 6.0, ..Costs::default() });
+            scene.counter(server, "activity.state", "active", 100.0);
+            scene.counter(server, "activity.statement.wait", "9 Lock:transactionid", 60.0);
+            scene.counter(server, "activity.blocked", "9 by 9", 55.0);
+            scene.counter(server, "activity.blocked.lock", lock, 55.0);
+            scene.found("hot_row").unwrap().statement
+        };
+        for lock in ["ExclusiveLock on tuple of public.sold", "ShareLock on transactionid of public.sold"] {
+            assert_eq!(
+                of(lock),
+                "60 % of the active backends wait for a row of public.sold that others change in the same statement"
+            );
+        }
+        for lock in ["ExclusiveLock on tuple of public.other", "AccessShareLock on public.sold"] {
+            assert!(of(lock).contains(" wait for a row that others change"), "{lock}");
+        }
     }
 
     #[test]

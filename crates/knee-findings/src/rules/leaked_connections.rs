@@ -7,7 +7,7 @@
 
 use knee_core::histogram::Histogram;
 use knee_core::outcome::Outcome;
-use knee_core::record::Point;
+use knee_core::record::{Point, Run};
 use knee_core::tally::EndpointTally;
 
 use super::pool_exhausted::of_each_pool;
@@ -23,8 +23,8 @@ pub(super) const RULE: Rule = Rule {
     code: "leaked_connections",
     finds: "connections of the service's pool that a path of the code does not give back",
     needs: "a PostgreSQL server with pg_stat_statements, and 8 samples of its backends by application",
-    limits: "an application has 3 connections at least, always the same number in the second half of the run, of which a fifth are busy at most; a statement is called once per OK response, within 10 %; the CPUs, or those that an observed process can use, are busy to 70 % at most. Then either: half of the connections have been idle for 1.2 turns of the pool (connections / OK responses per second) at least, each of them for 5 s and half of the measured time at most; the longest idle time is 1.3 to 3 times the median, and no statement that fewer requests send is called so often that it could use half of the connections; more requests are in flight than half of the connections; and 90 % of the service times are 10 ms, 5 times the time of all statements per response, and 5 times the shortest of their endpoint at least. Or: at the end no connection has been used for 2 s in two samples, half of them since 1.2 turns earlier than the last one, and not all at the same time; and the last third of the run has a tenth of the OK responses of the first third at most, while as many requests are in flight. All of them, or nothing",
-    source: "With c connections and x requests per second, a pool that takes its connections in turn uses each of them every c / x seconds, so that half are idle for half of that time. One that takes the last one first never uses those to spare. Only connections that are missing are all used, and idle for longer. Requests that wait for one do not wait at the start, when none is missing, and there are more of them than connections are left.",
+    limits: "an application has 3 connections at least, always the same number in the second half of the run, of which a fifth are busy at most; a statement is called once per OK response, within 10 %; the CPUs, or those that an observed process can use, are busy to 70 % at most. Then either: half of the connections have been idle for 1.2 turns of the pool (connections / OK responses per second) at least, each of them for 5 s and half of the measured time at most; the longest idle time is 1.3 to 3 times the median, and no statement that fewer requests send is called so often that it could use half of the connections; more requests are in flight than half of the connections; and 90 % of the service times are 10 ms, 5 times the time of all statements per response, and 5 times the shortest of their endpoint at least. Or, where all are lost and come back together: the longest idle time is at most 5 s, half of the measured time and 3 times the median; other statements and the requests in flight as before; the mean service time is 10 ms, 5 times the time of all statements per response and 5 times the shortest at least; and in two samples no connection has been used for half a turn, while a turn at least is between the last uses of the oldest and of the youngest one, 1.4 to 3 times what is between those of the median and of the youngest one. Or: at the end no connection has been used for 2 s in two samples, half of them since 1.2 turns earlier than the last one, and not all at the same time; and the last third of the run has a tenth of the OK responses of the first third at most, while as many requests are in flight. All of them, or nothing",
+    source: "With c connections and x requests per second, a pool that takes its connections in turn uses each of them every c / x seconds, so that half are idle for half of that time. One that takes the last one first never uses those to spare. Only connections that are missing are all used, and idle for longer. Requests that wait for one do not wait at the start, when none is missing, and there are more of them than connections are left. Where all are lost within a short time, all come back within a short time, and are lost again: most requests are quick, and the others wait for all of the pause. A pool that pauses for another reason has used each connection in its last c requests, which is less than c / x before the pause.",
     cause: "A path of the code does not give its connection back: an early return, an error, a result that is not read to its end. The connection is missing until it is collected or times out, or for good, and requests wait for the others.",
     remedy: "Give the connection back on every path: `defer`, `finally`, `with`, a guard. Let the pool log connections that are out for long (leak detection), and find the path by the statement that ran last.",
     explains: &["fixed_places"],
@@ -53,6 +53,12 @@ const QUIET: f64 = 2.0;
 /// The longest idle time, of the median, both since the last use of any: 1 if the pool has connections to spare, which
 /// were last used at its start, 2 if one after the other was lost.
 const ONE_BY_ONE: std::ops::RangeInclusive<f64> = 1.4..=3.0;
+/// Turns of the pool without any use, and between the last uses of the oldest and the youngest connection before that: in
+/// turn, all of them are used within one, at the pace of the whole run, and a pool works faster when it does not pause.
+const PAUSE: f64 = 0.5;
+const APART: f64 = 1.0;
+/// Samples of such pauses.
+const PAUSES_MIN: usize = 2;
 /// OK responses of the last third, of those of the first.
 const LEFT: f64 = 0.1;
 
@@ -104,6 +110,7 @@ fn leaked(
          out for long",
     );
     let lost = lost_for_a_while(evidence, server, &idle, size, turn)
+        .or_else(|| lost_together(evidence, server, &idle, size, turn))
         .or_else(|| lost_for_good(evidence, &idle, turn))?;
     let statement = format!(
         "{} of the {} connections of {application} {}",
@@ -170,6 +177,66 @@ fn lost_for_a_while(
     Some(Lost { says, signals: vec![unused, waits], gain })
 }
 
+/// Connections that are missing until they are collected, all at about the same time: while they are there, requests are
+/// quick, and the more of them there are the sooner all are lost. This keeps them together.
+fn lost_together(
+    evidence: &Evidence<'_>,
+    server: &Watched<'_>,
+    idle: &Idle,
+    size: f64,
+    turn: f64,
+) -> Option<Lost> {
+    let half = idle.median.len() / 2;
+    let typical = median(&idle.median[half..])?;
+    let oldest = idle.oldest[half..].iter().copied().fold(0.0, f64::max);
+    let is_used = oldest <= (USED * evidence.seconds()).min(USED_MAX) && oldest <= *SPREAD.end() * typical;
+    let (mean, in_flight) = (evidence.service_mean()?, evidence.response_mean()? * evidence.throughput()?);
+    if !is_used || is_used_by_others(evidence, server, size / 2.0 / oldest) || in_flight <= size / 2.0 {
+        return None;
+    }
+    // What was between the last uses before each pause: to the median connection, and to the oldest one.
+    let ages = idle.youngest[half..].iter().zip(&idle.median[half..]).zip(&idle.oldest[half..]);
+    let paused = ages.filter(|((youngest, _), _)| **youngest >= PAUSE * turn);
+    let (middles, wholes): (Vec<f64>, Vec<f64>) =
+        paused.map(|((youngest, middle), oldest)| (middle - youngest, oldest - youngest)).unzip();
+    let (middle, whole) = (median(&middles)?, median(&wholes)?);
+    if wholes.len() < PAUSES_MIN || middle <= 0.0 || !ONE_BY_ONE.contains(&(whole / middle)) {
+        return None;
+    }
+    let shortest = shortest(evidence)?;
+    if mean < WAITS_MIN || mean < WAITS * shortest {
+        return None;
+    }
+    let apart = Signal::at_least(
+        "time between the last uses of the oldest and the youngest connection before a pause, as a multiple of a turn of the \
+         pool",
+        Unit::Count,
+        Some(whole / turn),
+        APART,
+        "pg_stat_activity: state_change",
+    )?;
+    let waits = Signal::at_least(
+        "mean service time, as a multiple of the time of all statements per response",
+        Unit::Count,
+        statements(evidence, server).map(|each| mean / each),
+        WAITS,
+        "the run: service time",
+    )?;
+    let says = format!(
+        "are idle for {} at a time, and all are used, one after the other, until none is left for {} and more, while {} \
+         requests wait: some are not given back",
+        seconds(typical),
+        seconds(PAUSE * turn),
+        number(in_flight)
+    );
+    let gain = Gain::saves(
+        evidence.response_mean(),
+        Some(mean - shortest),
+        "the mean service time but for the shortest one",
+    );
+    Some(Lost { says, signals: vec![apart, waits], gain })
+}
+
 /// Connections that never come back: one after the other was used for the last time, and then none is left.
 fn lost_for_good(evidence: &Evidence<'_>, idle: &Idle, turn: f64) -> Option<Lost> {
     let quiet = idle.youngest.iter().rev().take_while(|age| **age >= QUIET).count();
@@ -231,12 +298,24 @@ fn is_used_by_others(evidence: &Evidence<'_>, server: &Watched<'_>, uses: f64) -
 /// Whether nine of ten requests take several times as long as the fastest one, which waited for no connection. Of the
 /// endpoint with most responses: another service that each request asks has a shortest time, too.
 fn is_wait(evidence: &Evidence<'_>) -> Option<bool> {
-    let measured = evidence.run.measured.endpoints.iter().enumerate();
-    let (place, endpoint) = measured.max_by_key(|(_, endpoint)| service(endpoint).count())?;
+    let (_, endpoint) = busiest(evidence)?;
+    let lower = service(endpoint).quantile(0.1)?;
+    Some(lower.as_secs_f64() >= WAITS * shortest(evidence)?)
+}
+
+/// The shortest service time of the endpoint with most responses, in seconds, that of the warm-up as well.
+fn shortest(evidence: &Evidence<'_>) -> Option<f64> {
+    let (place, endpoint) = busiest(evidence)?;
     let before = evidence.run.warm_up.endpoints.get(place).and_then(|endpoint| service(endpoint).min());
     let shortest = before.into_iter().chain(service(endpoint).min()).min()?;
-    let lower = service(endpoint).quantile(0.1)?;
-    Some(lower.as_secs_f64() >= WAITS * shortest.as_secs_f64())
+    Some(shortest.as_secs_f64())
+}
+
+/// The endpoint with most responses, and its place.
+fn busiest<'a>(evidence: &Evidence<'a>) -> Option<(usize, &'a EndpointTally)> {
+    let run: &'a Run = evidence.run;
+    let measured = run.measured.endpoints.iter().enumerate();
+    measured.max_by_key(|(_, endpoint)| service(endpoint).count())
 }
 
 fn service(endpoint: &EndpointTally) -> &Histogram {
@@ -372,6 +451,82 @@ mod tests {
             point.in_flight = 24;
         }
         scene
+    }
+
+    /// The idle times of 30 connections of which each fourth use loses one for 2 s, at 24 users, as a simulation of them has
+    /// them at each second: in every second one all are lost. Of the 62 requests per second, one in five waits for 1.4 s.
+    const TOGETHER: [[f64; 3]; 13] = [
+        [0.0, 0.0, 0.0],
+        [0.55, 0.84, 0.98],
+        [0.01, 1.62, 1.92],
+        [0.53, 0.83, 1.04],
+        [0.04, 1.64, 1.94],
+        [0.55, 0.85, 1.06],
+        [0.07, 1.67, 2.06],
+        [0.57, 0.87, 1.08],
+        [0.09, 1.69, 1.99],
+        [0.50, 0.70, 1.11],
+        [0.01, 1.61, 1.91],
+        [0.51, 0.73, 1.13],
+        [0.03, 1.63, 1.94],
+    ];
+
+    /// Such a service, with these idle times, whose waits take so long.
+    fn together(ages: &[[f64; 3]; 13], wait: f64) -> Scene {
+        let mut number = 0;
+        let mut scene = service(|_| 62, 0.3);
+        scene.run = Scene::sized(
+            12,
+            |_| 62,
+            Curve::constant(24.0),
+            move |sample, _, _| {
+                number += 1;
+                sample.wait = if number % 5 == 0 { wait } else { 0.001 };
+            },
+        )
+        .run;
+        for (place, which) in ["youngest", "median", "oldest"].into_iter().enumerate() {
+            idle(&mut scene, which, |second| ages[second as usize][place]);
+        }
+        let costs = Costs { per_request: 62.0 / RATE as f64, ..Costs::default() };
+        scene.statement(0, "1", VOUCHER, &costs);
+        scene
+    }
+
+    #[test]
+    fn connections_that_are_lost_together_and_come_back_together_are_found_although_most_requests_are_quick()
+    {
+        let finding = together(&TOGETHER, 1.4).found("leaked_connections").unwrap();
+        assert_eq!((finding.confidence, finding.evidence.len()), (Confidence::Likely, 2));
+        assert!(
+            finding.statement.contains("one after the other, until none is left"),
+            "{}",
+            finding.statement
+        );
+        assert!(finding.gain.as_ref().map_or(0.0, Gain::share) > 0.9);
+    }
+
+    #[test]
+    fn a_service_that_pauses_has_used_its_pool_in_turn_or_at_once_before_and_a_quick_one_does_not_wait() {
+        let paused = |ages: fn([f64; 3]) -> [f64; 3]| {
+            let scene = together(&TOGETHER.map(ages), 1.4);
+            scene.found("leaked_connections")
+        };
+        // The requests before the pause went to all connections within a fourth of a turn.
+        assert_eq!(paused(|[_, middle, _]| [middle, middle + 0.06, middle + 0.12]), None, "in turn");
+        // All were used at its beginning, for those that had waited, and then the last one again and again.
+        assert_eq!(
+            paused(|[youngest, _, oldest]| [youngest, oldest - 0.02, oldest]),
+            None,
+            "the last one first"
+        );
+        assert_eq!(paused(|[_, middle, oldest]| [0.01, middle, oldest]), None, "one is always used");
+        assert_eq!(
+            together(&TOGETHER, 0.9).found("leaked_connections"),
+            None,
+            "fewer are in flight than are left"
+        );
+        assert_eq!(together(&TOGETHER, 0.004).found("leaked_connections"), None);
     }
 
     #[test]

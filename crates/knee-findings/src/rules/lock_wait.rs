@@ -63,6 +63,22 @@ pub(super) fn pair<'a>(server: &Watched<'a>) -> Option<(&'a str, &'a str, f64)> 
     (rise.amount > 0.0).then_some((waits, blocks, rise.amount))
 }
 
+/// The lock for which most backends wait, as `MODE on RELATION`, with its share of those that are known.
+fn awaited<'a>(server: &Watched<'a>) -> Option<(&'a str, f64)> {
+    let locks = server.rises("activity.blocked.lock");
+    let all: f64 = locks.iter().map(|(_, rise)| rise.amount).sum();
+    let (lock, rise) = locks.first()?;
+    (rise.amount > 0.0).then_some((*lock, rise.amount / all))
+}
+
+/// The same for a sentence; empty if it is not known.
+fn awaited_in_words(server: &Watched<'_>) -> String {
+    awaited(server).map_or_else(String::new, |(lock, share)| {
+        let part = if share >= MOST { "most" } else { "some" };
+        format!(" ({part} for {lock})")
+    })
+}
+
 pub(super) fn is_lock(wait: &str) -> bool {
     wait.starts_with("Lock:")
 }
@@ -106,7 +122,11 @@ fn check(evidence: &Evidence<'_>) -> Checked {
         let name = if subject.is_empty() { server.name() } else { subject.to_owned() };
         drafts.push(Draft {
             subject: Subject::of(SubjectKind::Statement, name, Some(&server.source.name)),
-            statement: format!("{} of the active backends wait for locks{blocker}", percent(waiting)),
+            statement: format!(
+                "{} of the active backends wait for locks{}{blocker}",
+                percent(waiting),
+                awaited_in_words(&server)
+            ),
             signals: signals.into_iter().flatten().collect(),
             remedy: Remedy::advice(
                 "shorten the transactions that hold the locks, and take locks late and in one order",
@@ -152,6 +172,30 @@ mod tests {
             finding.statement,
             "67 % of the active backends wait for locks, most of them for: LOCK TABLE products"
         );
+    }
+
+    #[test]
+    fn the_lock_that_most_of_them_wait_for_is_said_with_its_table() {
+        let locks = |advisory: f64| {
+            let mut scene = Scene::steady();
+            let server = scene.postgres();
+            scene.counter(server, "activity.state", "active", 60.0);
+            scene.counter(server, "activity.wait", "Lock:relation", 40.0);
+            scene.counter(server, "activity.blocked", "1 by 9", 40.0);
+            scene.text(server, "statement.text", "9", "ALTER TABLE tasks ADD note text");
+            scene.counter(server, "activity.blocked.lock", "AccessShareLock on public.tasks", 30.0);
+            for place in 0..4 {
+                let label = format!("ExclusiveLock on advisory {place}");
+                scene.counter(server, "activity.blocked.lock", &label, advisory);
+            }
+            scene.found("lock_wait").unwrap().statement
+        };
+        assert_eq!(
+            locks(2.0),
+            "67 % of the active backends wait for locks (most for AccessShareLock on public.tasks), most of them for: \
+             ALTER TABLE tasks ADD note text"
+        );
+        assert!(locks(10.0).contains("(some for AccessShareLock on public.tasks)"));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     code: "same_answer",
     finds: "calls to another service that most likely get the same answer each time",
     needs: "a process of the service, whose connections can be seen (Linux), as far as they are not to observed stores or to usual ports of stores and brokers, and the load of a script",
-    limits: "0.9 calls of one endpoint per response; of 50 spans between looks at a connection at rest, 98 % have the same bytes per call as the span before, sent and received, 400 received at least; the calls take 10 % of the mean response time. Half of 20 sampled responses differ from all before them; if not, a hint where the calls take 30 %, because the load can be what is always the same. Nothing for the load of a URL",
+    limits: "0.9 calls of one endpoint per response; of 50 spans between two looks at which a connection was at rest, or waited at both, 98 % have the same bytes per call as the span before, sent and received, 400 received at least; the calls take 10 % of the mean response time. Half of 20 sampled responses differ from all before them; if not, a hint where the calls take 30 %, because the load can be what is always the same. Nothing for the load of a URL",
     source: "Numbers of bytes are exact (tcpi_bytes_sent, tcpi_bytes_received): one that varies by a byte in one of 50 spans is seen. Answers of 400 bytes with names, amounts or texts in them vary. Those with nothing but identifiers or numbers of one length, as a signature or a vector, do not, and neither do questions: check what is asked.",
     cause: "Something that rarely changes is fetched for each request: the keys that verify tokens, a configuration, a discovery document, a list of currencies.",
     remedy: "Look at what is asked there. If the answer does not depend on the request, keep it for as long as it is valid, and renew it beside the requests.",
@@ -145,6 +145,20 @@ mod tests {
         assert_eq!(finding.confidence, Confidence::Likely);
         assert!(finding.statement.contains("most likely") && finding.statement.contains("10.0.0.2:443"));
         assert!(finding.gain.unwrap().share() > 0.9);
+    }
+
+    #[test]
+    fn keys_that_are_fetched_over_two_connections_which_hardly_rest_are_a_hint_where_all_requests_are_the_same()
+     {
+        // 60 requests/s, each with a call of 26 ms, over two connections: at ten looks per second, one is idle at 4 of
+        // ten looks, and both have whole calls between two looks at which they wait.
+        let mut scene = tokens(&keys(), 99);
+        for (per_second, is_said) in [(4.0 * 10.0 / 30.0, false), (15.0 * 10.0 / 30.0, true)] {
+            scene.counter(0, "process.calls.spans", "10.0.0.2:443", per_second);
+            scene.counter(0, "process.calls.spans_alike", "10.0.0.2:443", per_second);
+            let hint = scene.found("same_answer").map(|finding| finding.confidence);
+            assert_eq!(hint, is_said.then_some(Confidence::Hint), "{per_second}");
+        }
     }
 
     #[test]

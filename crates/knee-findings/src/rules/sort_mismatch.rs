@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
     source: "Reading 20 rows to return one is where an index in the order of the statement pays in PgHero and pganalyze.",
     cause: "A sort must read all rows before it returns the first. DESC NULLS LAST, the usual wish, is not the reverse of an ascending index. An index that has the order alone leads past the rows that the condition leaves out: the newest of all are read to find the newest of one owner.",
     remedy: "Create an index with the compared columns first, then the columns of the order with the same directions and places of NULLs.",
-    explains: &["wasted_reads", "condensed_rows"],
+    explains: &["wasted_reads", "condensed_rows", "table_growth"],
     check,
 };
 

@@ -34,6 +34,13 @@ const OVERDUE_FROM: u32 = 100;
 /// a run stays about the same.
 const GROUP: u64 = 30;
 
+/// So many waiting connections of one endpoint, or more, count as so many.
+const LEVEL_MAX: u64 = 32;
+
+/// A connection that is used all the time is seen idle at no look. Up to so many segments that it has sent, those since
+/// it was opened say how many are under way; later, answers of several segments make this too inexact.
+const FRESH_MAX: u64 = 32;
+
 /// What a connection does at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -53,6 +60,9 @@ struct Known {
     last: Traffic,
     /// At the last look that found it idle.
     idle: Option<Traffic>,
+    /// Whether a look before it saw none: all of its traffic is counted.
+    is_fresh: bool,
+    rests: Rests,
     /// Spans between idle looks in which it sent as many segments as it received, and all others.
     even: u64,
     uneven: u64,
@@ -86,6 +96,41 @@ impl Known {
         }
         if is_slow { State::Waits } else { State::Unsettled }
     }
+
+    /// Segments since it was idle, also since it was opened if that is not long ago; `None` if neither is known.
+    fn since_idle(&self, now: &Traffic) -> Option<(u64, u64)> {
+        if let Some(idle) = &self.idle {
+            return Some(segments(idle, now));
+        }
+        let since_opened = segments(&Traffic::default(), now);
+        (self.is_fresh && since_opened.0 <= FRESH_MAX).then_some(since_opened)
+    }
+}
+
+/// Where the next span of a connection can begin: at the last look that found it idle, or waiting. Between two looks of
+/// one kind, all calls are whole ones. A connection whose calls take most of the time is hardly ever seen idle.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rests {
+    idle: Option<Traffic>,
+    waits: Option<Traffic>,
+}
+
+impl Rests {
+    /// Notes a look. The begin of the span that ends with it, if there were answers since then.
+    fn span_until(&mut self, state: State, now: Traffic) -> Option<Traffic> {
+        let (same, other) = match state {
+            State::Idle => (&mut self.idle, &mut self.waits),
+            State::Waits => (&mut self.waits, &mut self.idle),
+            State::Unsettled => return None,
+        };
+        let is_answered = |before: &Traffic| before.received_segments != now.received_segments;
+        let begin = same.replace(now).filter(is_answered);
+        if begin.is_some() {
+            // No call is in two spans.
+            *other = None;
+        }
+        begin
+    }
 }
 
 /// Segments that were sent and received since an earlier moment.
@@ -106,8 +151,17 @@ fn bytes(before: &Traffic, now: &Traffic) -> (u64, u64) {
 /// The counts of one endpoint.
 #[derive(Clone, Debug, Default)]
 struct Endpoint {
-    /// Connections at the last look.
+    /// Connections at the last look, and those of them that waited.
     connections: u64,
+    open: u64,
+    /// Looks by the number of connections that waited, if any did.
+    levels: BTreeMap<u64, u64>,
+    /// Sum over all looks: connections that waited, times requests in progress.
+    open_requests: u64,
+    /// Looks at which a connection held back what it had to send, because what it sent before was not acknowledged
+    /// (Nagle's algorithm), and whether this look is one of them.
+    held: u64,
+    holds: bool,
     /// Sums over all looks.
     waiting: u64,
     unsettled: u64,
@@ -116,13 +170,14 @@ struct Endpoint {
     received_bytes: u64,
     sent_segments: u64,
     received_segments: u64,
-    /// Spans between two looks at which one connection was idle, with traffic; and those alike the span before.
+    /// Spans between two looks at which one connection was idle, or waited at both, with traffic; and those alike the span
+    /// before.
     spans: u64,
     alike: u64,
     /// Bytes sent, bytes received and segments sent in the last span, by their greatest common divisor: the same for
     /// any number of calls that are the same.
     proportion: Option<[u64; 3]>,
-    /// Waiting connections that were idle before, and their segments since then.
+    /// Waiting connections that were idle before, or were opened lately, and their segments since then.
     pending: u64,
     pending_sent: u64,
     pending_received: u64,
@@ -142,7 +197,15 @@ impl Endpoint {
         self.received_segments += received;
     }
 
-    /// Counts what a connection did between two looks at which it was idle.
+    /// Counts how many connections waited at a look, with so many requests in progress.
+    fn count_level(&mut self, requests: u64) {
+        if self.open > 0 {
+            *self.levels.entry(self.open.min(LEVEL_MAX)).or_default() += 1;
+            self.open_requests += self.open * requests;
+        }
+    }
+
+    /// Counts what a connection did between two looks at which it was idle, or waited.
     fn count_span(&mut self, before: &Traffic, now: &Traffic) {
         let ((sent, received), (segments, _)) = (bytes(before, now), segments(before, now));
         let divisor = [received, segments].into_iter().fold(sent, divisor);
@@ -236,7 +299,9 @@ impl Accounts {
             self.tick = ages.into_iter().fold(u64::from(self.tick), divisor) as u32;
         }
         let mut before = std::mem::take(&mut self.known);
-        self.endpoints.values_mut().for_each(|endpoint| endpoint.connections = 0);
+        for endpoint in self.endpoints.values_mut() {
+            (endpoint.connections, endpoint.open, endpoint.holds) = (0, 0, false);
+        }
         let waiting: u64 = asks
             .iter()
             .map(|(socket, now)| u64::from(self.ask(socket, *now, before.remove(&key(socket)))))
@@ -248,6 +313,7 @@ impl Accounts {
             .filter(|(socket, _)| !ends.contains(&socket.remote))
             .map(|(socket, now)| u64::from(self.answer(socket, *now, before.remove(&key(socket)))))
             .sum();
+        self.endpoints.values_mut().for_each(|endpoint| endpoint.count_level(requests));
         self.looks += 1;
         self.requests += requests;
         self.ahead += u64::from(waiting > requests);
@@ -262,12 +328,16 @@ impl Accounts {
             endpoint: self.label(socket.remote),
             // What was there before the first look had its traffic before.
             last: if self.is_watched { Traffic::default() } else { now },
+            is_fresh: self.is_watched,
             ..Known::default()
         });
         let least = self.tick.max(TICK_MIN);
         let endpoint = self.endpoints.entry(known.endpoint.clone()).or_default();
         endpoint.connections += 1;
         endpoint.opened += u64::from(is_new && self.is_watched);
+        let is_held = now.unsent_bytes > 0 && now.sent_age > least.max(endpoint.shortest);
+        endpoint.held += u64::from(is_held && !endpoint.holds);
+        endpoint.holds |= is_held;
         endpoint.count_traffic(&known.last, &now);
         let is_slow = endpoint.answers >= ANSWERS_MIN && endpoint.shortest > least + least / 2;
         let longest = endpoint.longest.max(OVERDUE_FROM);
@@ -280,8 +350,8 @@ impl Accounts {
         match state {
             State::Waits => {
                 endpoint.waiting += 1;
-                if let Some(idle) = &known.idle {
-                    let (sent, received) = segments(idle, &now);
+                endpoint.open += 1;
+                if let Some((sent, received)) = known.since_idle(&now) {
                     endpoint.pending += 1;
                     endpoint.pending_sent += sent;
                     endpoint.pending_received += received;
@@ -289,6 +359,9 @@ impl Accounts {
             }
             State::Idle => settle(endpoint, &mut known, now),
             State::Unsettled => endpoint.unsettled += 1,
+        }
+        if let Some(begin) = known.rests.span_until(state, now) {
+            endpoint.count_span(&begin, &now);
         }
         known.last = now;
         self.known.insert(key(socket), known);
@@ -305,6 +378,7 @@ impl Accounts {
             received_bytes: now.sent_bytes,
             sent_segments: now.received_segments,
             received_segments: now.sent_segments,
+            unsent_bytes: 0,
         };
         let mut known = before.unwrap_or_default();
         let state = known.state(&now, false);
@@ -339,6 +413,7 @@ impl Accounts {
             };
             put("waiting", Count, endpoint.waiting);
             put("unsettled", Count, endpoint.unsettled);
+            put("held", Count, endpoint.held);
             put("opened", Count, endpoint.opened);
             put("sent_bytes", Bytes, endpoint.sent_bytes);
             put("received_bytes", Bytes, endpoint.received_bytes);
@@ -349,8 +424,13 @@ impl Accounts {
             put("pending", Count, endpoint.pending);
             put("pending_sent", Count, endpoint.pending_sent);
             put("pending_received", Count, endpoint.pending_received);
+            put("waiting_requests", Count, endpoint.open_requests);
             let connections = endpoint.connections as f64;
             figures.put("process.calls.connections", label, Count, Gauge, connections);
+            for (level, looks) in &endpoint.levels {
+                let label = format!("{label} {level}");
+                figures.put("process.calls.waiting_looks", &label, Count, Counter, *looks as f64);
+            }
         }
     }
 }
@@ -363,7 +443,6 @@ const fn key(socket: &Socket) -> (u32, SocketAddr, SocketAddr) {
 /// Counts what a connection did that is idle `now`, since it was last.
 fn settle(endpoint: &mut Endpoint, known: &mut Known, now: Traffic) {
     if let Some(before) = known.idle.filter(|before| before.received_segments != now.received_segments) {
-        endpoint.count_span(&before, &now);
         let (sent, received) = segments(&before, &now);
         if sent == received {
             known.even += 1;

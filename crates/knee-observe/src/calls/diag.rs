@@ -141,6 +141,7 @@ fn traffic(info: &[u8]) -> Option<Traffic> {
         received_bytes: u64_at(info, 128)?,
         received_segments: u32_at(info, 152)?,
         sent_segments: u32_at(info, 156)?,
+        unsent_bytes: u32_at(info, 144)?,
     })
 }
 
@@ -203,7 +204,7 @@ mod tests {
     fn info(length: usize) -> Vec<u8> {
         let mut info = vec![0; 280];
         let mut put = |at: usize, bytes: &[u8]| info[at..at + bytes.len()].copy_from_slice(bytes);
-        for (at, value) in [(44, 80_u32), (52, 32), (152, 4), (156, 3)] {
+        for (at, value) in [(44, 80_u32), (52, 32), (144, 28), (152, 4), (156, 3)] {
             put(at, &value.to_ne_bytes());
         }
         for (at, value) in [(120, 31_u64), (128, 2_000), (200, 40), (208, 10)] {
@@ -237,6 +238,7 @@ mod tests {
             received_bytes: 2_000,
             sent_segments: 3,
             received_segments: 4,
+            unsent_bytes: 28,
         };
         assert_eq!(connected.traffic, Some(traffic));
         assert!(listening.listens && listening.traffic.is_none());

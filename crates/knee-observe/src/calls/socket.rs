@@ -28,4 +28,6 @@ pub(super) struct Traffic {
     /// Segments with data.
     pub(super) sent_segments: u32,
     pub(super) received_segments: u32,
+    /// What waits to be sent.
+    pub(super) unsent_bytes: u32,
 }

@@ -1,6 +1,7 @@
 //! What the client backends of a database do, counted at each look.
 //!
 //! A counter divided by the number of looks is a mean number of backends. The observer's own sessions do not count.
+//! Which locks backends wait for is asked in a question of its own, only after a look that saw some wait.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
@@ -39,11 +40,25 @@ struct Backend {
     blockers: Vec<i32>,
 }
 
-/// The question, as it is asked while few backends wait for locks, and while many do.
+/// The question, as it is asked while few backends wait for locks, and while many do; and the one about these locks,
+/// unless the server refuses it.
 #[derive(Debug)]
 struct Questions {
     few: Statement,
     many: Statement,
+    locks: Option<Statement>,
+}
+
+/// A lock that a backend waits for, or one of a row that it got.
+#[derive(Clone, Debug, PartialEq)]
+struct Lock {
+    pid: i32,
+    granted: bool,
+    /// `relation`, `tuple`, `transactionid`, `advisory`, …
+    kind: String,
+    mode: String,
+    /// Schema and name, unquoted.
+    relation: Option<String>,
 }
 
 /// Counts of all looks, and the levels of the last one.
@@ -71,10 +86,13 @@ impl Activity {
         };
         let few = session.prepare(&question(version, database, ALL_BLOCKERS))?;
         let many = session.prepare(&question(version, database, &some_blockers()))?;
-        self.questions = Some(Questions { few, many });
-        // Asked once, so that the statement is known as one of the observer's own from the first reading on.
+        let locks = session.prepare(&locks_question(database));
+        self.questions = Some(Questions { few, many, locks: locks.as_ref().ok().cloned() });
+        // Asked once, so that the statements are known as the observer's own from the first reading on.
         self.is_crowded = true;
-        self.look(session)
+        self.look(session)?;
+        locks.map_err(about_locks)?;
+        self.look_at_locks(session, &[])
     }
 
     /// Looks once.
@@ -84,9 +102,17 @@ impl Activity {
         match session.rows(question) {
             Ok(rows) => {
                 let backends: Vec<Backend> = rows.iter().map(backend).collect();
-                self.is_crowded = backends.iter().filter(|one| one.waits_for_lock()).count() > ASKED_MAX;
+                let mut waiting: Vec<i32> =
+                    backends.iter().filter(|one| one.waits_for_lock()).map(|one| one.pid).collect();
+                self.is_crowded = waiting.len() > ASKED_MAX;
                 self.count(backends);
-                Ok(())
+                if waiting.is_empty() {
+                    return Ok(());
+                }
+                // Those whose blockers are asked for, too.
+                waiting.sort_unstable();
+                waiting.truncate(ASKED_MAX);
+                self.look_at_locks(session, &waiting)
             }
             // It took too long: the next question is the one that asks for less.
             Err(Refusal::Now(_)) => {
@@ -98,6 +124,29 @@ impl Activity {
                     self.questions = None;
                 }
                 Err(refusal)
+            }
+        }
+    }
+
+    /// Counts the locks that these backends wait for. One that has got its lock meanwhile has none.
+    fn look_at_locks(&mut self, session: &Session, waiting: &[i32]) -> Answer<()> {
+        let question = self.questions.as_ref().and_then(|questions| questions.locks.as_ref());
+        let Some(question) = question else { return Ok(()) };
+        match session.rows_with(question, &[&waiting]) {
+            Ok(rows) => {
+                let locks: Vec<Lock> = rows.iter().filter_map(lock).collect();
+                for label in awaited(&locks) {
+                    self.add("activity.blocked.lock", &label);
+                }
+                Ok(())
+            }
+            // Asked again after the next look.
+            Err(Refusal::Now(_)) => Ok(()),
+            Err(refusal) => {
+                if let (Refusal::Never(_), Some(questions)) = (&refusal, &mut self.questions) {
+                    questions.locks = None;
+                }
+                Err(about_locks(refusal))
             }
         }
     }
@@ -223,7 +272,7 @@ fn some_blockers() -> String {
 }
 
 /// Asks the function behind `pg_stat_activity`: the view joins databases and roles, which costs more than the function.
-/// Calculates nothing there that can be calculated here: the question is asked ten times per second.
+/// Calculates nothing there that can be calculated here: the question is asked up to ten times per second.
 fn question(version: u32, database: u32, blockers: &str) -> String {
     let query_id = if version >= 14 { "query_id" } else { "NULL::int8" };
     format!(
@@ -233,6 +282,52 @@ fn question(version: u32, database: u32, blockers: &str) -> String {
          FROM pg_stat_get_activity(NULL) WHERE datid = {database} AND backend_type = 'client backend' \
          AND application_name <> 'knee-observe'"
     )
+}
+
+/// Asks for the locks for which some backends wait, and for the locks of rows that they got: a backend that waits for
+/// the transaction which changed a row has locked the row, and only that lock knows the table.
+fn locks_question(database: u32) -> String {
+    format!(
+        "SELECT /* knee-observe */ l.pid, l.granted, l.locktype, l.mode, n.nspname::text, c.relname::text \
+         FROM pg_locks l LEFT JOIN pg_class c ON c.oid = l.relation AND l.database IN (0, {database}) \
+         LEFT JOIN pg_namespace n ON n.oid = c.relnamespace \
+         WHERE l.pid = ANY($1::int4[]) AND (NOT l.granted OR l.locktype = 'tuple')"
+    )
+}
+
+/// A refusal that says that it is one of this question alone.
+fn about_locks(refusal: Refusal) -> Refusal {
+    match refusal {
+        Refusal::Never(reason) => Refusal::Never(format!("the locks that are waited for: {reason}")),
+        other => other,
+    }
+}
+
+fn lock(row: &Row) -> Option<Lock> {
+    let text = |place: usize| row.try_get::<_, Option<String>>(place).ok().flatten();
+    Some(Lock {
+        pid: row.try_get(0).ok()?,
+        granted: row.try_get(1).ok()?,
+        kind: text(2)?,
+        mode: text(3)?,
+        relation: text(4).zip(text(5)).map(|(schema, name)| format!("{schema}.{name}")),
+    })
+}
+
+/// What is waited for, each as `MODE on RELATION`. Where that is no table itself, its kind stands before: `tuple of
+/// RELATION`.
+fn awaited(locks: &[Lock]) -> Vec<String> {
+    let label_of = |lock: &Lock| {
+        let of_row = || locks.iter().find(|other| other.granted && other.pid == lock.pid)?.relation.as_ref();
+        let is_of_row = lock.kind == "transactionid";
+        let relation = lock.relation.as_ref().or_else(|| if is_of_row { of_row() } else { None });
+        label(&match relation {
+            Some(relation) if lock.kind == "relation" => format!("{} on {relation}", lock.mode),
+            Some(relation) => format!("{} on {} of {relation}", lock.mode, lock.kind),
+            None => format!("{} on {}", lock.mode, lock.kind),
+        })
+    };
+    locks.iter().filter(|lock| !lock.granted).map(label_of).collect()
 }
 
 fn backend(row: &Row) -> Backend {
@@ -354,6 +449,37 @@ mod tests {
             [Some(0.0), Some(3.0), Some(8.0)]
         );
         assert_eq!(age("median", "dump"), None);
+    }
+
+    #[test]
+    fn locks_are_named_by_mode_and_table_and_a_transaction_by_the_table_of_the_row_that_it_changed() {
+        let of = |pid, granted, kind: &str, mode: &str, relation: Option<&str>| Lock {
+            pid,
+            granted,
+            kind: kind.to_owned(),
+            mode: mode.to_owned(),
+            relation: relation.map(str::to_owned),
+        };
+        let locks = [
+            of(1, false, "relation", "AccessExclusiveLock", Some("public.tasks")),
+            of(2, true, "tuple", "ExclusiveLock", Some("public.items")),
+            of(2, false, "transactionid", "ShareLock", None),
+            of(3, false, "tuple", "ExclusiveLock", Some("public.items")),
+            of(4, false, "transactionid", "ShareLock", None),
+            of(5, false, "advisory", "ExclusiveLock", None),
+            of(6, false, "relation", "RowShareLock", Some("public.\u{1b}[2J")),
+        ];
+        assert_eq!(
+            awaited(&locks),
+            [
+                "AccessExclusiveLock on public.tasks",
+                "ShareLock on transactionid of public.items",
+                "ExclusiveLock on tuple of public.items",
+                "ShareLock on transactionid",
+                "ExclusiveLock on advisory",
+                "RowShareLock on public.\\u{1b}[2J",
+            ]
+        );
     }
 
     #[test]

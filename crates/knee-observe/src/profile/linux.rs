@@ -113,7 +113,7 @@ impl Sampler for Profile {
         Ok(())
     }
 
-    fn look_pace(&self) -> Option<Duration> {
+    fn look_pace(&self, _planned: Option<Nanos>) -> Option<Duration> {
         Some(LOOK_PACE)
     }
 

@@ -67,15 +67,36 @@ pub(super) fn clients(text: &str) -> Option<(f64, f64)> {
     Some((number(text, "connected_clients")?, number(text, "blocked_clients")?))
 }
 
-/// By an answer of `CLIENT LIST`, the commands that block clients from which more commands have come, which wait.
-pub(super) fn held_up(list: &str) -> BTreeSet<String> {
-    let blocking = |line: &str| {
-        let is_blocked = of_client(line, "flags").is_some_and(|flags| flags.contains('b'));
+/// A client, as a line of `CLIENT LIST` has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Client {
+    pub(super) id: u64,
+    /// Its last command, in lower case.
+    pub(super) command: String,
+    /// Whether it waits in this command.
+    pub(super) is_blocked: bool,
+    /// Whether more commands have come from it, which are not read yet.
+    pub(super) has_more: bool,
+}
+
+/// The clients of an answer of `CLIENT LIST`.
+pub(super) fn listed(list: &str) -> Vec<Client> {
+    let client = |line: &str| {
         let unread = of_client(line, "qbuf").and_then(|bytes| bytes.parse::<u64>().ok());
-        let is_held_up = is_blocked && unread.is_some_and(|bytes| bytes > 0);
-        is_held_up.then(|| label(of_client(line, "cmd").unwrap_or("unknown")).to_ascii_lowercase())
+        Some(Client {
+            id: of_client(line, "id")?.parse().ok()?,
+            command: label(of_client(line, "cmd").unwrap_or("unknown")).to_ascii_lowercase(),
+            is_blocked: of_client(line, "flags").is_some_and(|flags| flags.contains('b')),
+            has_more: unread.is_some_and(|bytes| bytes > 0),
+        })
     };
-    list.lines().filter_map(blocking).collect()
+    list.lines().filter_map(client).collect()
+}
+
+/// The commands that block clients from which more commands have come, which wait.
+pub(super) fn held_up(clients: &[Client]) -> BTreeSet<String> {
+    let held_up = clients.iter().filter(|client| client.is_blocked && client.has_more);
+    held_up.map(|client| client.command.clone()).collect()
 }
 
 /// A value of `id=3 addr=127.0.0.1:52555 flags=b qbuf=0`.
@@ -280,9 +301,10 @@ mod tests {
         let list = "id=3 addr=127.0.0.1:50002 fd=8 name=qbuf=9 age=5 idle=0 flags=b db=0 qbuf=28 qbuf-free=20446 cmd=blpop\n\
             id=4 addr=127.0.0.1:50004 fd=9 name= age=5 idle=0 flags=b db=0 qbuf=0 qbuf-free=20474 cmd=blpop\n\
             id=5 addr=127.0.0.1:50006 fd=10 name=b age=5 idle=0 flags=N db=0 qbuf=26 qbuf-free=20448 cmd=client|list\n";
-        assert_eq!(held_up(list), BTreeSet::from(["blpop".to_owned()]));
-        assert_eq!(held_up(&list.replace("qbuf=28", "qbuf=0")), BTreeSet::new());
-        assert_eq!(held_up(""), BTreeSet::new());
+        assert_eq!(held_up(&listed(list)), BTreeSet::from(["blpop".to_owned()]));
+        assert_eq!(held_up(&listed(&list.replace("qbuf=28", "qbuf=0"))), BTreeSet::new());
+        assert_eq!(held_up(&listed("")), BTreeSet::new());
+        assert_eq!(listed(list).iter().map(|client| client.id).collect::<Vec<_>>(), [3, 4, 5]);
         assert_eq!(clients(INFO), Some((3.0, 1.0)));
     }
 
@@ -327,7 +349,7 @@ mod tests {
         fn no_text_makes_it_fail(text in "[ -~\n]{0,300}") {
             let mut figures = Figures::default();
             put(&text, &mut figures);
-            let _ = (version(&text), clients(&text), held_up(&text));
+            let _ = (version(&text), clients(&text), listed(&text));
         }
     }
 }

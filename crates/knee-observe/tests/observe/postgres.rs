@@ -213,6 +213,36 @@ fn of_many_that_wait_for_locks_some_have_a_known_blocker_at_each_look() {
 
 #[test]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
+fn the_locks_that_statements_wait_for_have_their_mode_and_their_table() {
+    const LABELS: [&str; 3] = [
+        "ShareLock on transactionid of public.items",
+        "AccessExclusiveLock on public.notes",
+        "ExclusiveLock on advisory",
+    ];
+    let world = World::up(CLUSTER);
+    let url = world.store().url;
+    let service = Sql::connect(&url);
+    service.ask("CREATE TABLE items (id int PRIMARY KEY); INSERT INTO items VALUES (1)");
+    service.ask("CREATE TABLE notes (id int)");
+    let waiting: Vec<Sql> = (0..3).map(|_| Sql::connect(&url)).collect();
+    let mut beside = Beside::start(&[&url]);
+    let locks = |seen: &Observations| seen.series.iter().any(|one| one.name == "activity.blocked.lock");
+    let seen = beside.until("looks", |seen| last(seen, "activity.samples", "").is_some_and(|all| all > 5.0));
+    assert!(!locks(&seen), "no statement waits for a lock");
+    service.ask("BEGIN; UPDATE items SET id = 1; LOCK TABLE notes IN SHARE MODE");
+    service.ask("SELECT pg_advisory_xact_lock(7)");
+    waiting[0].begin("UPDATE items SET id = 1");
+    waiting[1].begin("ALTER TABLE notes ADD name text");
+    waiting[2].begin("SELECT pg_advisory_lock(7)");
+    let seen = beside.until("three locks", |seen| {
+        LABELS.iter().all(|label| last(seen, "activity.blocked.lock", label).is_some())
+    });
+    let all = words(&seen);
+    assert!(!all.contains("pg_locks"), "own statements do not count: {all}");
+}
+
+#[test]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 fn a_server_without_a_free_connection_is_refused_and_read_when_there_is_one() {
     let world = World::up("[postgres.db]\nsettings = { max_connections = 8 }\n");
     let url = world.store().url;

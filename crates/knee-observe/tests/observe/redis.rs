@@ -12,6 +12,8 @@ const SERVER: &str = "[redis.cache]\nsettings = { slowlog-log-slower-than = 0, m
 /// Looks at clients, and those of them at which a command waited behind a blocking one.
 const SAMPLES: &str = "redis.clients.samples";
 const BEHIND: &str = "redis.clients.samples.behind";
+/// Those at which a client waited in a blocking command that sends others as well.
+const MIXED: &str = "redis.clients.samples.mixed";
 
 /// Sends a command.
 pub fn run(url: &str, words: &[&str]) {
@@ -97,6 +99,33 @@ fn commands_that_wait_behind_a_blocking_one_on_their_connection_are_seen_at_each
     let seen = beside.until("ten looks more", ten_looks_after(&seen));
     assert_eq!(last(&seen, BEHIND, "blpop"), until_then);
     assert!(seen.sources[0].without.is_empty(), "{:?}", seen.sources);
+}
+
+#[test]
+#[cfg_attr(not(feature = "redis-tests"), ignore = "needs Redis: --features redis-tests")]
+fn a_client_that_blocks_and_sends_other_commands_on_one_connection_is_known() {
+    let world = World::up(SERVER);
+    let url = world.store().url;
+    let mut beside = Beside::start(&[&url]);
+    let mut shared = redis::Client::open(url.as_str()).unwrap().get_connection().unwrap();
+    let popped = std::thread::spawn(move || {
+        for list in ["first", "second"] {
+            redis::cmd("BLPOP").arg(list).arg(20).exec(&mut shared).unwrap();
+            redis::cmd("GET").arg("other").exec(&mut shared).unwrap();
+            std::thread::sleep(Duration::from_millis(500));
+        }
+    });
+    let is_blocked = |seen: &Observations| last(seen, "redis.clients.blocked", "") == Some(1.0);
+    let seen = beside.until("a client that waits", is_blocked);
+    let seen = beside.until("ten looks at it", ten_looks_after(&seen));
+    assert_eq!(last(&seen, MIXED, "blpop"), None, "it has sent nothing else");
+    run(&url, &["RPUSH", "first", "one"]);
+    let seen = beside.until("a client that waits and sends others", |seen| {
+        last(seen, MIXED, "blpop").is_some_and(|looks| looks >= 3.0)
+    });
+    assert_eq!(last(&seen, BEHIND, "blpop"), None, "nothing waits");
+    run(&url, &["RPUSH", "second", "one"]);
+    popped.join().unwrap();
 }
 
 #[test]

@@ -60,7 +60,7 @@ pub struct Beside {
 impl Beside {
     pub fn start(targets: &[&str]) -> Self {
         let targets: Vec<Target> = targets.iter().map(|text| Target::parse(text).unwrap()).collect();
-        let mut observers = Observers::start(&targets, Nanos::from_millis(100)).unwrap();
+        let mut observers = Observers::start(&targets, Nanos::from_millis(100), None).unwrap();
         observers.begin(MonotonicClock::start());
         Self { observers: Some(observers), seen: ObservationBuilder::default() }
     }

@@ -96,7 +96,9 @@ fn shown(tried: &Tried, remedy: &str) -> String {
     let result = result(effect, conclusion.confidence());
     match effect.verdict {
         Verdict::Same => format!("{remedy} changes nothing: {}{ends}, {result}", effect.metric),
-        Verdict::Undecided => format!("not proven: with {remedy}, {}{ends}, {result}", effect.metric),
+        Verdict::Undecided | Verdict::Open => {
+            format!("not proven: with {remedy}, {}{ends}, {result}", effect.metric)
+        }
         _ if change.estimate < 0.0 => format!("with {remedy}, {} falls{ends}, {result}", effect.metric),
         _ => format!("with {remedy}, {} rises{ends}, {result}", effect.metric),
     }

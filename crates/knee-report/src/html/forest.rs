@@ -80,6 +80,6 @@ const fn tone(verdict: Verdict) -> Tone {
         Verdict::Better => Tone::Green,
         Verdict::Worse => Tone::Orange,
         Verdict::Same | Verdict::More | Verdict::Less => Tone::Blue,
-        Verdict::Undecided => Tone::Grey,
+        Verdict::Undecided | Verdict::Open => Tone::Grey,
     }
 }

@@ -25,6 +25,7 @@ mod script;
 mod validity;
 
 use knee_core::record::compact::Compact;
+use knee_findings::Report;
 use maud::{Markup, html};
 
 use super::cursor::Moment;
@@ -32,8 +33,10 @@ use super::data::Data;
 use super::front::Front;
 use super::page::{Page, Place};
 use super::section::Section;
+use super::words;
 use crate::number::count;
 use crate::text::Style;
+use crate::text::finding::nothing_words;
 use crate::text::times::{remark, scale};
 use crate::view::column::Columns;
 use crate::{View, json};
@@ -69,6 +72,19 @@ pub(super) fn parts(view: &View, style: &Style) -> (Front, Vec<Section>, Vec<Mom
 /// What stops the service; `None` if nothing was found.
 pub(super) fn what_stops_it(view: &View, style: &Style) -> Option<Markup> {
     findings::section(&view.findings, style)
+}
+
+/// What stops the service at one level of a sweep. `notes` belong to the findings, in their order.
+pub(super) fn what_stops_it_at(found: &Report, notes: &[String], style: &Style) -> Markup {
+    html! {
+        @if found.findings.is_empty() { p { (words::sentence(&nothing_words(found))) "." } }
+        (findings::of_level(found, notes, style))
+    }
+}
+
+/// A sentence for each of the first findings.
+pub(super) fn first_findings(found: &Report) -> Vec<String> {
+    findings::first(found)
 }
 
 fn sections(view: &View, columns: &Columns, style: &Style) -> Vec<Section> {

@@ -9,6 +9,7 @@ use super::data::Data;
 use super::front::{Front, Trust};
 use super::page::{Page, Place};
 use super::picture::figure;
+use super::run;
 use super::section::Section;
 use super::table::{Table, cell, number as of_number, words as of_words};
 use super::words;
@@ -18,8 +19,10 @@ use crate::number::{self, level};
 use crate::study::{day, machine, program};
 use crate::sweep::curve::{self, Curve, Percentile};
 use crate::sweep::events::{Events, REMARK};
+use crate::sweep::stops::Stops;
 use crate::sweep::{Remark, SweepView, Tail, cpu_sentences, resource_sentences, text, word};
 use crate::text::Style;
+use crate::text::finding::HEADING;
 use crate::text::validity::{count, meaning};
 
 /// The page of a sweep. Of `style`, only the unit of times matters.
@@ -57,10 +60,20 @@ fn front(view: &SweepView<'_>) -> Front {
     }
 }
 
-/// The observed resource that is full, and what the CPUs say.
+/// The first findings at the limit, the observed resource that is full, and what the CPUs say.
 fn limits(view: &SweepView<'_>) -> Vec<String> {
+    let found = view.stops.iter().flat_map(|stops| {
+        let said = move |sentence: String| format!("At {}: {sentence}", stops.place);
+        run::first_findings(&stops.found).into_iter().map(said)
+    });
     let resource = resource_sentences(view.report).into_iter().take(1);
-    resource.chain(view.report.cpu.iter().flat_map(cpu_sentences)).collect()
+    found.chain(resource).chain(view.report.cpu.iter().flat_map(cpu_sentences)).collect()
+}
+
+/// All findings at the limit.
+fn stops(stops: &Stops, style: &Style) -> Section {
+    let body = run::what_stops_it_at(&stops.found, &stops.notes, style);
+    Section::new("findings", HEADING, stops.remark(), body)
 }
 
 fn findings(view: &SweepView<'_>) -> Markup {
@@ -78,7 +91,8 @@ fn findings(view: &SweepView<'_>) -> Markup {
 }
 
 fn sections(view: &SweepView<'_>, style: &Style) -> Vec<Section> {
-    let mut sections = vec![Section::new("steps", "Steps", "", steps(view, style))];
+    let mut sections: Vec<Section> = view.stops.iter().map(|found| stops(found, style)).collect();
+    sections.push(Section::new("steps", "Steps", "", steps(view, style)));
     let events = view.events.as_ref().map(|found| events(found, view.curve.unit, style));
     sections.extend(events.map(|table| Section::new("events", "Events", REMARK, table)));
     sections.extend(view.remarks.iter().map(remark));

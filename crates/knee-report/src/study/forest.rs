@@ -81,7 +81,7 @@ fn row(effect: &Effect, far: f64) -> ForestRow {
         change: change
             .map_or_else(|| value::UNKNOWN.to_owned(), |change| value::change(metric, change.estimate)),
         interval: value::interval(metric, change.as_ref()),
-        verdict: words::verdict_of(effect),
+        verdict: words::explained(effect),
         kind: effect.verdict,
         estimate: change.map_or(0.0, |change| at(change.estimate)),
         low: change.and_then(|change| change.low).map(at),

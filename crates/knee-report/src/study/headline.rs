@@ -1,5 +1,5 @@
-//! What a study says first: the answer of its primary comparisons, what shows no difference, its claims, and how far
-//! its data can be trusted.
+//! What a study says first: what became of its published claims, the answer of its primary comparisons, what shows no
+//! difference, and how far its data can be trusted.
 //!
 //! Does not choose the comparisons; the conclusion has them in order.
 
@@ -19,13 +19,61 @@ const OTHERS_SHOWN: usize = 4;
 /// Share of failed requests from which on they stand beside the answer.
 const FAILING: f64 = 0.05;
 
-/// Most characters of the description of a variant.
+/// Most characters of the description of a variant, alone and behind a sentence about claims.
 const DESCRIPTION_MAX: usize = 120;
+const DESCRIPTION_BEHIND_CLAIMS: usize = 60;
 
-/// The answer: whether anything is proven, and the largest differences.
+/// Refuted claims that the first sentence names, and most characters of each.
+const REFUTED_SHOWN: usize = 2;
+const REFUTED_MAX: usize = 90;
+
+/// The answer: whether anything is proven, what became of the published claims, and the largest differences.
 pub(super) fn lead(conclusion: &Conclusion) -> String {
-    let answer = answer(conclusion);
-    nothing_valid(conclusion).map_or_else(|| answer.clone(), |first| format!("{first} {answer}"))
+    let sentences = [nothing_valid(conclusion), of_claims(conclusion), Some(answer(conclusion))];
+    sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// What became of the published claims, with the refuted ones by name; `None` if no trial tested any.
+fn of_claims(conclusion: &Conclusion) -> Option<String> {
+    let published = || conclusion.claims.iter().filter(|claim| !claim.goal);
+    let with = |verdict: ClaimVerdict| published().filter(move |claim| claim.verdict == verdict);
+    let others = with(ClaimVerdict::Untestable).count();
+    let tested = published().count().saturating_sub(others);
+    if tested == 0 || conclusion.totals.trials == 0 {
+        return None;
+    }
+    let order = [ClaimVerdict::Confirmed, ClaimVerdict::Undecided, ClaimVerdict::Open, ClaimVerdict::Refuted];
+    let counts: Vec<String> = order
+        .into_iter()
+        .filter_map(|verdict| {
+            let count = with(verdict).count();
+            let are = if count == 1 { "is" } else { "are" };
+            (count > 0).then(|| format!("{} {are} {}", number::count(count as u64), words::claim(verdict)))
+        })
+        .collect();
+    let refuted: Vec<String> = with(ClaimVerdict::Refuted)
+        .take(REFUTED_SHOWN)
+        .map(|claim| shortened(claim.text.trim().trim_end_matches('.'), REFUTED_MAX))
+        .collect();
+    let more = with(ClaimVerdict::Refuted).count().saturating_sub(refuted.len());
+    let more = if more > 0 { format!("; and {} more", number::count(more as u64)) } else { String::new() };
+    let named = if refuted.is_empty() { String::new() } else { format!(": {}{more}", refuted.join("; ")) };
+    let others = match others {
+        0 => String::new(),
+        1 => " (1 other cannot)".to_owned(),
+        others => format!(" ({} others cannot)", number::count(others as u64)),
+    };
+    let of = value::count(tested, "published claim");
+    Some(format!("Of {of} that can be tested here{others}, {}{named}.", listed(&counts)))
+}
+
+/// `a, b and c`.
+fn listed(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
 }
 
 /// Without a valid trial, nothing is proven.
@@ -45,25 +93,35 @@ fn nothing_valid(conclusion: &Conclusion) -> Option<String> {
 
 fn answer(conclusion: &Conclusion) -> String {
     let effect = |index: &usize| conclusion.effects.get(*index);
-    let mut decided = conclusion.headline.decided.iter().filter_map(effect);
-    if let Some(first) = decided.next() {
-        let largest = largest(conclusion, first);
-        let second = decided.find(|next| !contains(&next.relation) && !is_same_pair(first, next));
-        let next = second.map(|second| {
-            let known = second.to.variant == first.to.variant;
-            let second = if known { plain(conclusion, second) } else { described(conclusion, second) };
-            format!(" Next: {second}.")
-        });
+    let behind_claims = of_claims(conclusion).is_some();
+    let most = if behind_claims { DESCRIPTION_BEHIND_CLAIMS } else { DESCRIPTION_MAX };
+    if let Some(first) = conclusion.headline.decided.first().and_then(effect) {
+        let largest = largest(conclusion, first, most);
         let failing = failing(conclusion, first).unwrap_or_default();
-        return format!("{largest}{failing}.{}", next.unwrap_or_default());
+        let next = next(conclusion).filter(|_| !behind_claims);
+        return format!("{largest}{failing}.{}", next.map_or_else(String::new, |next| format!(" {next}")));
     }
     if let Some(first) = conclusion.headline.others.first().and_then(effect) {
         let open = words::not_ruled_out(first).map_or_else(String::new, |open| format!("; {open}"));
-        return format!("No difference shown. {}{open}.", described(conclusion, first));
+        return format!("No difference shown. {}{open}.", described(conclusion, first, most));
+    }
+    if let Some(first) = conclusion.headline.open.first().and_then(effect) {
+        return format!("No verdict. {}.", described(conclusion, first, most));
     }
     growth::in_short(conclusion)
         .or_else(|| equal_sides(conclusion))
         .unwrap_or_else(|| "Nothing was compared yet.".to_owned())
+}
+
+/// The largest difference between other variants than those of the decisive comparison.
+fn next(conclusion: &Conclusion) -> Option<String> {
+    let mut decided = conclusion.headline.decided.iter().filter_map(|index| conclusion.effects.get(*index));
+    let first = decided.next()?;
+    let second = decided.find(|next| !contains(&next.relation) && !is_same_pair(first, next))?;
+    let known = second.to.variant == first.to.variant;
+    let second =
+        if known { plain(conclusion, second) } else { described(conclusion, second, DESCRIPTION_MAX) };
+    Some(format!("Next: {second}."))
 }
 
 /// The sides of an effect of which so many requests fail that its figure is one of failures, too.
@@ -104,24 +162,27 @@ const fn contains(relation: &Relation) -> bool {
     matches!(relation, Relation::SinceFirst)
 }
 
-/// The largest difference, by what the design asks.
-fn largest(conclusion: &Conclusion, effect: &Effect) -> String {
-    let several = conclusion.headline.decided.len() + conclusion.headline.others.len() > 1;
+/// The largest difference, by what the design asks. `most` is the length of a description.
+fn largest(conclusion: &Conclusion, effect: &Effect, most: usize) -> String {
+    let headline = &conclusion.headline;
+    let several = headline.decided.len() + headline.others.len() + headline.open.len() > 1;
     let begin = match (conclusion.kind, &effect.relation) {
         (DesignKind::Ladder, Relation::Step) if several => "The largest step is ",
         (DesignKind::Ablation, Relation::Whole) => "All switches together: ",
         (DesignKind::Pairs, _) if several => "The largest difference is ",
+        // Behind claims, a sentence cannot begin with a name.
+        _ if most < DESCRIPTION_MAX => "Measured: ",
         _ => "",
     };
-    format!("{begin}{}", described(conclusion, effect))
+    format!("{begin}{}", described(conclusion, effect, most))
 }
 
 /// An effect, with the description of its variant: `seqscan (no sequential scans) vs index, units: 39.3× goodput (…)`.
-fn described(conclusion: &Conclusion, effect: &Effect) -> String {
+fn described(conclusion: &Conclusion, effect: &Effect, most: usize) -> String {
     let (from, to) = (&effect.from, &effect.to);
     let variant = conclusion.variants.iter().find(|variant| variant.name == to.variant);
     let text = variant.map(|variant| variant.text.trim()).filter(|text| !text.is_empty());
-    let text = text.map_or_else(String::new, |text| format!(" ({})", shortened(text, DESCRIPTION_MAX)));
+    let text = text.map_or_else(String::new, |text| format!(" ({})", shortened(text, most)));
     let sides = match (from.variant == to.variant, from.workload == to.workload) {
         (false, true) => format!("{}{text} vs {}, {}", to.variant, from.variant, to.workload),
         (true, false) => format!("{}{text}, {} vs {}", to.variant, to.workload, from.workload),
@@ -141,10 +202,14 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
 /// What stands below the verdict.
 pub(super) fn points(conclusion: &Conclusion) -> Vec<String> {
     let mut points: Vec<String> = Vec::new();
+    let behind_claims = of_claims(conclusion).is_some();
+    points.extend(next(conclusion).filter(|_| behind_claims));
     points.extend(other_workloads(conclusion));
     points.extend(whole_ladder(conclusion));
     points.extend(others(conclusion));
-    points.extend(claims(conclusion, false));
+    points.extend(open(conclusion));
+    // The first sentence has them otherwise.
+    points.extend(claims(conclusion, false).filter(|_| !behind_claims));
     points.extend(claims(conclusion, true));
     points
 }
@@ -195,6 +260,28 @@ fn others(conclusion: &Conclusion) -> Option<String> {
     let more = others.len().saturating_sub(skip + shown.len());
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     (!shown.is_empty()).then(|| format!("No difference shown: {}{more}.", shown.join("; ")))
+}
+
+/// Comparisons whose verdict is open, with the reason.
+fn open(conclusion: &Conclusion) -> Option<String> {
+    let open = &conclusion.headline.open;
+    // Without another comparison, the first is the verdict.
+    let headline = &conclusion.headline;
+    let skip = usize::from(headline.decided.is_empty() && headline.others.is_empty());
+    let shown: Vec<String> = open
+        .iter()
+        .skip(skip)
+        .filter_map(|index| conclusion.effects.get(*index))
+        .take(OTHERS_SHOWN)
+        .map(|effect| {
+            let why = words::open(effect).map_or_else(String::new, |why| format!(" ({why})"));
+            format!("{}{why}", words::sides(&effect.from, &effect.to))
+        })
+        .collect();
+    let more = open.len().saturating_sub(skip + shown.len());
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    let named = shown.join("; ");
+    (!shown.is_empty()).then(|| format!("No verdict, because too few trials are valid: {named}{more}."))
 }
 
 /// How many claims came out how: those that were published, or the study's own goals.

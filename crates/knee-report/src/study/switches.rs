@@ -90,7 +90,7 @@ fn cell(effect: Option<&Effect>) -> String {
     let metric = effect.metric;
     let change = effect.change.map_or_else(String::new, |range| value::change(metric, range.estimate));
     let interval = value::interval(metric, effect.change.as_ref());
-    format!("{change} ({interval}), {}", words::verdict_of(effect))
+    format!("{change} ({interval}), {}", words::explained(effect))
 }
 
 /// Which switches make the best variant faster, and which have no effect; nothing if the study is not an ablation.
@@ -98,10 +98,12 @@ pub(super) fn in_short(conclusion: &Conclusion) -> Option<String> {
     let workload = &conclusion.workloads.first()?.0;
     let worths = worths(conclusion, workload);
     let metric = worths.first()?.alone.metric;
+    let is_open = |worth: &SwitchEffect<'_>| worth.is(Verdict::Open) != [false, false];
     let those = |verdict: Verdict, wanted: fn([bool; 2]) -> bool| {
-        let found = worths.iter().filter(|worth| wanted(worth.is(verdict)));
+        let found = worths.iter().filter(|worth| !is_open(worth) && wanted(worth.is(verdict)));
         found.map(|worth| worth.switch).collect::<Vec<_>>()
     };
+    let open: Vec<&str> = worths.iter().filter(|worth| is_open(worth)).map(|worth| worth.switch).collect();
     let (better, worse) = (words::verdict(metric, Verdict::Better), words::verdict(metric, Verdict::Worse));
     let parts = [
         (format!("{better} alone and as the last step"), those(Verdict::Better, |is| is == [true, true])),
@@ -109,6 +111,7 @@ pub(super) fn in_short(conclusion: &Conclusion) -> Option<String> {
         (format!("{better} as the last step only"), those(Verdict::Better, |is| is == [false, true])),
         (format!("{worse} alone"), those(Verdict::Worse, |[alone, _]| alone)),
         (format!("{worse} as the last step"), those(Verdict::Worse, |[_, last]| last)),
+        ("open, because too few trials are valid".to_owned(), open),
     ];
     let named: Vec<String> = parts
         .iter()

@@ -25,6 +25,7 @@ pub const fn verdict(metric: Metric, verdict: Verdict) -> &'static str {
         (Verdict::Less, _) => "less",
         (Verdict::Same, _) => "same",
         (Verdict::Undecided, _) => "undecided",
+        (Verdict::Open, _) => "open",
     }
 }
 
@@ -61,6 +62,18 @@ pub fn verdict_of(effect: &Effect) -> String {
     format!("{word}{}", beside.unwrap_or_default())
 }
 
+/// The same where nothing else says why a verdict is open: `open: stock, list: 1 of 8 trials valid, fewer than half`.
+pub fn explained(effect: &Effect) -> String {
+    let why = open(effect).map_or_else(String::new, |why| format!(": {why}"));
+    format!("{}{why}", verdict_of(effect))
+}
+
+/// Why a verdict is open; `None` for every other verdict.
+pub fn open(effect: &Effect) -> Option<String> {
+    let is_it = |reason: &&Reason| matches!(reason, Reason::NotValid { .. });
+    effect.reasons.iter().find(is_it).and_then(|why| reason(effect.metric, why))
+}
+
 /// Why an interval on one side of no change is no difference; `None` for every other interval.
 pub fn although(effect: &Effect) -> Option<String> {
     effect.change.filter(|change| excludes_none(*change))?;
@@ -90,7 +103,7 @@ pub fn result(effect: &Effect, level: f64) -> String {
     let change = value::estimate(effect.metric, change, level, effect.n_blocks);
     let needed =
         effect.blocks_needed.map_or_else(|| too_few(effect), |blocks| format!("; ~{blocks} blocks needed"));
-    format!("{change}, {}{needed}", verdict_of(effect))
+    format!("{change}, {}{needed}", explained(effect))
 }
 
 /// `; a verdict needs 6 blocks` where there are fewer; nothing otherwise.
@@ -105,7 +118,7 @@ fn too_few(effect: &Effect) -> String {
 pub fn amount(effect: &Effect, level: f64) -> String {
     let Some(change) = &effect.change else { return result(effect, level) };
     let written = value::estimate(effect.metric, change, level, effect.n_blocks);
-    let verdict = verdict_of(effect) + &too_few(effect);
+    let verdict = explained(effect) + &too_few(effect);
     match written.split_once(' ') {
         Some((factor, interval)) if factor.ends_with('×') => {
             format!("{factor} {} {interval}, {verdict}", effect.metric)
@@ -177,6 +190,7 @@ pub fn reasons(effect: &Effect) -> String {
 fn reason(metric: Metric, reason: &Reason) -> Option<String> {
     let text = match reason {
         Reason::NotLarge { .. } | Reason::WithinMargin => return None,
+        Reason::NotValid { cell, absence } => format!("{}: {}", self::cell(cell), self::absence(absence)),
         Reason::TooFewBlocks { needed } => {
             format!("a verdict needs {}", value::count(*needed, "block"))
         }

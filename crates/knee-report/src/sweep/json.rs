@@ -20,6 +20,7 @@ use knee_study::sweep::usl::Law;
 use knee_study::sweep::{FinishedStep, LevelRange, StepLoad};
 use serde::Serialize;
 
+use super::stops::Stops;
 use super::{SweepView, word};
 use crate::json::{finite, pretty};
 use crate::view::reading::Reading;
@@ -46,6 +47,7 @@ struct Document<'v> {
     warnings: &'v [String],
     notes: &'v [String],
     headline: &'v str,
+    findings: Option<Findings<'v>>,
     capacity: Level,
     failed_below: Vec<FailedBelow>,
     saturation: Option<Saturation>,
@@ -66,6 +68,33 @@ struct Document<'v> {
     co_located: Option<bool>,
     build: &'v Build,
     machine: &'v Machine,
+}
+
+/// What stops the service at the limit.
+#[derive(Serialize)]
+struct Findings<'v> {
+    step: usize,
+    level: f64,
+    is_beyond: bool,
+    lower_step: Option<usize>,
+    lower_level: Option<f64>,
+    also_at_lower_level: &'v [Option<bool>],
+    report: &'v knee_findings::Report,
+}
+
+impl<'v> Findings<'v> {
+    fn of(stops: &'v Stops) -> Self {
+        let (lower_step, lower_level) = stops.lower.unzip();
+        Self {
+            step: stops.step,
+            level: stops.level,
+            is_beyond: stops.is_beyond,
+            lower_step,
+            lower_level,
+            also_at_lower_level: &stops.also,
+            report: &stops.found,
+        }
+    }
 }
 
 /// A level below the capacity at which steps failed.
@@ -250,6 +279,7 @@ impl<'v> Document<'v> {
             warnings: &view.reasons,
             notes: &view.notes,
             headline: &view.headline,
+            findings: view.stops.as_ref().map(Findings::of),
             capacity: level(&report.capacity),
             failed_below: report.failed_below().iter().map(FailedBelow::of).collect(),
             saturation: report.saturation.map(|found| {

@@ -22,6 +22,9 @@ pub fn render(view: &SweepView<'_>, style: &Style) -> String {
         let _ = writeln!(text, "| {} | **{}** | {} |", one.name, cell(&one.value), cell(&one.remark));
     }
     text.push('\n');
+    if let Some(stops) = &view.stops {
+        text.push_str(&stops.markdown(style));
+    }
     for remark in &view.remarks {
         let _ = writeln!(text, "## {}\n", remark.heading);
         for sentence in &remark.sentences {

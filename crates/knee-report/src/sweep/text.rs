@@ -26,6 +26,7 @@ const HEIGHT: usize = 12;
 pub fn render(view: &SweepView<'_>, style: &Style) -> String {
     let style = &Style { width: style.width.max(WIDTH_MIN), ..*style };
     let mut blocks = vec![words("", &view.headline, style), title(view, style), findings(view, style)];
+    blocks.extend(view.stops.as_ref().map(|stops| stops.lines(style)));
     blocks.push(curve(&view.curve, style));
     blocks.push(goodput(&view.curve, style));
     blocks.push(steps(view, style));

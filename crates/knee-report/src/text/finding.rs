@@ -1,13 +1,20 @@
 //! What stops the service: findings with their figures beside the limits, and what to change.
 //!
-//! Shows nothing if nothing was found, and ten lines at most unless all findings are asked for. Does not judge.
+//! Of a run, shows nothing if nothing was found, and ten lines at most unless all findings are asked for. Of a sweep,
+//! says at which level the findings are, and what could not be looked for. Does not judge.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use knee_findings::{Bound, Finding, Gain, Limit, Report, Signal, Unit};
 
 use super::ink::{Tone, wrap, wrap_words};
 use super::style::{Style, heading};
 use crate::clean;
-use crate::number::{bytes, level, percent, time};
+use crate::number::{bytes, counted, level, percent, time};
+
+/// The heading of the section.
+pub(crate) const HEADING: &str = "What stops it";
 
 /// Most lines of the short form, the heading included.
 const LINES_MAX: usize = 10;
@@ -15,24 +22,78 @@ const LINES_MAX: usize = 10;
 /// Most characters of the name of a subject.
 const NAME_MAX: usize = 300;
 
+/// Kinds of missing evidence that are named where nothing was found.
+const LACKS_MAX: usize = 4;
+
+/// Where findings were measured, if not in the one run of the report.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct At<'a> {
+    /// What stands beside the heading; empty in the report of a run.
+    pub remark: &'a str,
+    /// What belongs to each finding, in their order; empty where there is nothing.
+    pub notes: &'a [String],
+}
+
+impl At<'_> {
+    fn note(&self, finding: usize, style: &Style) -> Vec<String> {
+        let note = self.notes.get(finding).filter(|note| !note.is_empty());
+        note.map_or_else(Vec::new, |note| wrap_words("    ", note, style.width))
+    }
+}
+
 /// The section; nothing if nothing was found and not everything was asked for.
 pub fn lines(report: &Report, style: &Style) -> Vec<String> {
-    if style.all_findings { all(report, style) } else { short(report, style) }
+    let at = At::default();
+    if style.all_findings { all(report, at, style) } else { short(report, at, style) }
+}
+
+/// The section of a sweep, which is there also if nothing was found.
+pub(crate) fn lines_at(report: &Report, at: At<'_>, style: &Style) -> Vec<String> {
+    if style.all_findings {
+        return all(report, at, style);
+    }
+    if report.findings.is_empty() {
+        let mut lines = vec![heading(HEADING, at.remark, style)];
+        lines.extend(wrap_words("  ", &nothing_words(report), style.width));
+        return lines;
+    }
+    short(report, at, style)
+}
+
+/// That nothing was found, and for want of what rules could not run: what most of them lack comes first.
+pub(crate) fn nothing_words(report: &Report) -> String {
+    let mut lacks: BTreeMap<&str, usize> = BTreeMap::new();
+    for rule in &report.could_not_run {
+        *lacks.entry(&rule.lacks).or_default() += 1;
+    }
+    let mut lacks: Vec<(&str, usize)> = lacks.into_iter().collect();
+    lacks.sort_by_key(|(_, rules)| Reverse(*rules));
+    let named = lacks.iter().take(LACKS_MAX).map(|(lack, _)| clean::line(lack).into_owned());
+    let more = lacks.len().saturating_sub(LACKS_MAX);
+    let more = (more > 0).then(|| format!("{more} more"));
+    let named: Vec<String> = named.chain(more).collect();
+    if named.is_empty() {
+        return "nothing found".to_owned();
+    }
+    let rules = counted(report.could_not_run.len() as u64, "rule");
+    format!("nothing found; {rules} could not run for want of {}", named.join(", "))
 }
 
 /// The first finding, and of the others as many first lines as fit.
-fn short(report: &Report, style: &Style) -> Vec<String> {
+fn short(report: &Report, at: At<'_>, style: &Style) -> Vec<String> {
     let Some((first, others)) = report.findings.split_first() else { return Vec::new() };
     // One line is the heading, and one says where there is more.
     let room = LINES_MAX - 2;
-    let (head, mut change) = (headline(first, style), remedy(first, style));
+    let head_of =
+        |place: usize, finding: &Finding| [headline(finding, style), at.note(place, style)].concat();
+    let (head, mut change) = (head_of(0, first), remedy(first, style));
     change.extend(gain(first, style));
     let most = room.saturating_sub(head.len() + change.len()).max(1);
     let mut body = [head, evidence_within(first, most, style), change].concat();
     body.truncate(room);
     let mut left = others.len();
-    for other in others {
-        let next = headline(other, style);
+    for (place, other) in others.iter().enumerate() {
+        let next = head_of(place + 1, other);
         if body.len() + next.len() > room {
             break;
         }
@@ -44,16 +105,16 @@ fn short(report: &Report, style: &Style) -> Vec<String> {
     } else {
         format!("`knee explain {}` has the limits", first.code)
     };
-    let mut lines = vec![heading("What stops it", "", style)];
+    let mut lines = vec![heading(HEADING, at.remark, style)];
     lines.extend(body);
     lines.push(style.palette.paint(Tone::Faint, &format!("  {hint}")));
     lines
 }
 
 /// Every finding with all of its evidence, the bounds of resources, and what could not be looked for.
-fn all(report: &Report, style: &Style) -> Vec<String> {
-    let mut lines = vec![heading("What stops it", "", style)];
-    lines.extend(found(report, style));
+fn all(report: &Report, at: At<'_>, style: &Style) -> Vec<String> {
+    let mut lines = vec![heading(HEADING, at.remark, style)];
+    lines.extend(found_at(report, at, style));
     lines.extend(wrap("  Rules that ran: ", report.ran.iter().copied(), ", ", style.width));
     for rule in &report.could_not_run {
         let text = format!("{} could not run: it needs {}", rule.code, clean::line(&rule.lacks));
@@ -64,9 +125,14 @@ fn all(report: &Report, style: &Style) -> Vec<String> {
 
 /// Every finding with all of its evidence, and the bounds of resources.
 pub(crate) fn found(report: &Report, style: &Style) -> Vec<String> {
+    found_at(report, At::default(), style)
+}
+
+fn found_at(report: &Report, at: At<'_>, style: &Style) -> Vec<String> {
     let mut lines = Vec::new();
-    for finding in &report.findings {
+    for (place, finding) in report.findings.iter().enumerate() {
         lines.extend(headline(finding, style));
+        lines.extend(at.note(place, style));
         lines.extend(subject(finding, style));
         lines.extend(evidence(finding, style));
         lines.extend(remedy(finding, style));

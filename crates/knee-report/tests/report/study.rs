@@ -18,7 +18,8 @@ use knee_study::definition::{Cell, Definition};
 use knee_study::metric::Metric;
 use knee_study::record_pair::RecordPair;
 use knee_study::study::{
-    Basis, ClaimVerdict, Conclusion, Figure, Measured, Options, Placement, Study, TrialResult, TrialWarning,
+    Basis, ClaimVerdict, Conclusion, Figure, Measured, Options, Placement, Study, Trial, TrialResult,
+    TrialWarning,
 };
 
 use super::page::Page;
@@ -84,12 +85,18 @@ figures = { p50 = "80.2ms" }
 
 /// Eight blocks whose noise repeats, and one round that is lost.
 fn conclusion() -> Conclusion {
-    let definition = Definition::read(STUDY, "study.toml", &|_| true).unwrap();
+    let is_lost = |trial: &Trial| trial.block == 5 && trial.variant == "stock";
+    judged(STUDY, &|trial| if is_lost(trial) { Validity::Invalid } else { Validity::Valid })
+}
+
+/// The same eight blocks with other trials that are valid.
+fn judged(text: &str, validity: &dyn Fn(&Trial) -> Validity) -> Conclusion {
+    let definition = Definition::read(text, "study.toml", &|_| true).unwrap();
     let mut study = Study::new(definition, Options::default(), None).unwrap();
     while let Some(trial) = study.next() {
         let noise = [0.0, 0.01, -0.02, 0.015, 0.005, -0.01, 0.02, -0.005][trial.block];
         let millis = if trial.variant == "fine" { 8.0 * (1.0 + noise) } else { 10.0 };
-        let lost = trial.block == 5 && trial.variant == "stock";
+        let validity = validity(&trial);
         let figures = [
             (Metric::Goodput, 20_000.0 / millis),
             (Metric::P50, millis * 1e6),
@@ -101,11 +108,11 @@ fn conclusion() -> Conclusion {
         let measured = Measured {
             figures: BTreeMap::from(figures.map(|(metric, value)| (metric, Figure::from(value)))),
             requests: 10_000,
-            validity: if lost { Validity::Invalid } else { Validity::Valid },
-            warnings: if lost {
-                vec![TrialWarning::new("lag", "the generator\nwas late")]
-            } else {
+            validity,
+            warnings: if validity == Validity::Valid {
                 Vec::new()
+            } else {
+                vec![TrialWarning::new("lag", "the generator\nwas late")]
             },
             steady: None,
             kept_up: None,
@@ -599,6 +606,7 @@ fn claims_take_their_place_in_a_file_and_the_rest_stays_as_it_is() {
 #[test]
 fn the_first_sentence_is_the_decisive_comparison_and_the_next_says_how_far_to_trust_it() {
     let mut conclusion = conclusion();
+    conclusion.claims.clear();
     let first = |conclusion: &Conclusion| {
         let text = markdown(&Document::of(conclusion, &made(), &[]));
         text.lines().filter(|line| !line.is_empty()).skip(1).take(4).map(str::to_owned).collect::<Vec<_>>()
@@ -627,6 +635,89 @@ fn the_first_sentence_is_the_decisive_comparison_and_the_next_says_how_far_to_tr
     (conclusion.totals.valid, conclusion.totals.suspect) = (0, 16);
     let said = "**No trial is valid (16 suspect): what follows can be the doing of this machine.";
     assert!(first(&conclusion)[0].starts_with(said), "{:?}", first(&conclusion));
+}
+
+/// The first paragraph, in one line.
+fn lead(conclusion: &Conclusion) -> String {
+    let text = markdown(&Document::of(conclusion, &made(), &[]));
+    text.split("**").nth(1).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_study_of_published_claims_says_first_what_became_of_them_and_names_those_that_are_refuted() {
+    let mut conclusion = conclusion();
+    let said = lead(&conclusion);
+    let claims = "Of 2 published claims that can be tested here (1 other cannot), 1 is confirmed and 1 is refuted: \
+                  it doubles the rate. Measured: fine (a lock for each \\| post) vs stock, list: goodput +24.6 % (";
+    assert!(said.starts_with(claims), "{said}");
+    let text = markdown(&Document::of(&conclusion, &made(), &[]));
+    assert!(!text.contains("- 3 published claims"), "the counts stand once: {text}");
+    conclusion.claims[1].text = "It doubles the rate.".to_owned();
+    let said = lead(&conclusion);
+    assert!(said.contains("1 is refuted: It doubles the rate. Measured: "), "one full stop: {said}");
+    // Eleven are refuted, with long texts, and six others have another result.
+    let [first, second, third] = &conclusion.claims[..] else { panic!("the study has three claims") };
+    let (first, second, third) = (first.clone(), second.clone(), third.clone());
+    conclusion.claims = vec![second; 11];
+    for (number, claim) in conclusion.claims.iter_mut().enumerate() {
+        claim.text = format!("number {} {}", number + 1, "goes on and on ".repeat(40));
+    }
+    conclusion.claims.extend(vec![first; 6]);
+    conclusion.claims[12].verdict = ClaimVerdict::Undecided;
+    conclusion.claims[13].verdict = ClaimVerdict::Open;
+    conclusion.claims.extend(vec![third; 2]);
+    let said = lead(&conclusion);
+    let counts = "Of 17 published claims that can be tested here (2 others cannot), 4 are confirmed, 1 is \
+                  undecided, 1 is open and 11 are refuted: number 1 goes";
+    assert!(said.starts_with(counts), "{said}");
+    assert!(said.contains("…; number 2 goes") && said.contains("…; and 9 more. Measured: fine ("), "{said}");
+    assert!(said.ends_with("7 blocks), faster."), "it is not cut: {said}");
+    // Claims that nothing can test, and goals, are no published story.
+    conclusion.claims.retain(|claim| claim.verdict == ClaimVerdict::Untestable);
+    assert!(lead(&conclusion).starts_with("fine (a lock"), "{}", lead(&conclusion));
+}
+
+#[test]
+fn a_comparison_with_a_side_of_few_valid_trials_is_open_in_every_form_and_says_why() {
+    let why = "stock, list: 3 of 8 trials valid, fewer than half";
+    let few = |valid: usize| {
+        let goals = STUDY.split("[claims.C1]").next().unwrap();
+        judged(goals, &|trial| {
+            let is_valid = trial.variant == "fine" || trial.block < valid;
+            if is_valid { Validity::Valid } else { Validity::Suspect }
+        })
+    };
+    let open = few(3);
+    let said = lead(&open);
+    let begin = "No verdict. fine (a lock for each \\| post) vs stock, list: goodput +24.";
+    assert!(said.starts_with(begin), "{said}");
+    assert!(said.ends_with(&format!("8 blocks), open: {why}.")), "{said}");
+    let plots = plot::all(&open);
+    let document = Document::of(&open, &made(), &plots);
+    let (shown, marked) = (text(&document, 4_000, Palette::None), markdown(&document));
+    for form in [&shown, &marked] {
+        assert!(form.contains(why) && !form.contains("faster"), "{form}");
+    }
+    assert!(html::study(&open, &made()).contains(why));
+    assert!(!plots.is_empty());
+    for plot in &plots {
+        assert!(!plot.svg.contains("faster"), "{}", plot.svg);
+    }
+    let primary = &plots.iter().find(|plot| plot.kind == PlotKind::Primary).unwrap().svg;
+    assert!(primary.split_once("</desc>").unwrap().1.contains("open"), "{primary}");
+    let json: serde_json::Value = serde_json::from_str(&json::render(&open, &made())).unwrap();
+    assert_eq!(json["headline"]["open"], serde_json::json!([0]));
+    for effect in json["effects"].as_array().unwrap() {
+        assert_eq!(effect["verdict"], "open", "{effect:#}");
+        let absence = serde_json::json!({ "code": "few_valid", "valid": 3, "trials": 8 });
+        let cell = serde_json::json!({ "variant": "stock", "workload": "list" });
+        let reason = serde_json::json!({ "code": "not_valid", "cell": cell, "absence": absence });
+        assert_eq!(effect["reasons"][0], reason, "{effect:#}");
+    }
+    let validator = jsonschema::draft202012::new(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&json).map(|error| error.to_string()).collect();
+    assert_eq!(errors, [""; 0]);
+    assert!(lead(&few(4)).ends_with("8 blocks), faster."), "half are enough: {}", lead(&few(4)));
 }
 
 #[test]

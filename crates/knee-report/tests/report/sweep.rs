@@ -20,6 +20,8 @@ use super::page::Page;
 
 mod limit;
 
+mod stops;
+
 const SCHEMA: &str = include_str!("../../../../docs/reference/sweep.schema.json");
 
 /// Requests per second that the made-up service can do.

@@ -70,7 +70,7 @@ pub(super) fn placeholders(text: &str, names: &[String], finder: &mut Finder<'_>
     let Ok(tables) = DeTable::parse(text) else { return };
     let of_service: Vec<&str> = names.iter().map(String::as_str).chain(placeholder::OF_SERVICE).collect();
     let of_argument: Vec<&str> = of_service.iter().copied().chain(["value"]).collect();
-    let of_script: Vec<&str> = names.iter().map(String::as_str).collect();
+    let of_script: Vec<&str> = names.iter().map(String::as_str).chain([placeholder::DURATION]).collect();
     let filled: [(&str, &[&str], &[&str]); 4] = [
         ("service", &["command", "seed", "env"], &of_service),
         ("variants", &["command", "env", "switches"], &of_service),

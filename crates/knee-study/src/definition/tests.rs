@@ -256,6 +256,10 @@ fn a_placeholder_that_does_not_exist_is_reported_with_its_line_wherever_it_is() 
     for instead in ["LOG = \"{{any}} ${HOME} {study} {postgres.main.url}\"", "LOG = \"{ \\\"a\\\": 1 }\""] {
         assert_eq!(said("LOG = \"warn\"", instead), "nothing", "{instead}");
     }
+    let asked = said("USERS = \"100\"", "DURATION = \"{duration}\"");
+    assert_eq!(asked, "nothing", "scripts can be asked to last");
+    let of_service = said("LOG = \"warn\"", "LOG = \"{duration}\"");
+    assert!(of_service.contains("`{duration}`, study.toml:7:"), "services outlive trials: {of_service}");
     let Err(Problems(problems)) = read(&STUDY.replacen("{port}", "{porrt}", 1)) else { panic!() };
     assert_eq!(problems[0].hint, "did you mean `port`?; `{{porrt}}` stands for the text `{porrt}`");
 }

@@ -27,6 +27,8 @@ pub enum Verdict {
     Same,
     /// The blocks do not decide.
     Undecided,
+    /// Too few trials of a side are valid, so that nothing is said.
+    Open,
 }
 
 impl Verdict {

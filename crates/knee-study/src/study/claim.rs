@@ -3,15 +3,13 @@
 //! Does not measure anything and has no words; it reads effects and figures, so that a claim never contradicts the effect
 //! it is about.
 
-use std::collections::BTreeMap;
-
 use knee_core::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::estimate::Estimate;
 use super::times::ResponseTimes;
 use super::usable::{self, UsableTrials};
-use super::{Effect, Entry, Measured, Study, contrast, effect, endpoint};
+use super::{Absence, Effect, Entry, Measured, Study, contrast, effect, endpoint, vouched};
 use crate::definition::{Cell, Claim, Expectation, Test};
 use crate::estimand::{Estimand, Missing};
 use crate::metric::{Direction, Metric, Scale, Unit};
@@ -163,60 +161,6 @@ pub enum Basis {
     },
 }
 
-/// Why a variant has no valid trial of a workload.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "code", rename_all = "snake_case")]
-pub enum Absence {
-    /// It was lost.
-    Lost {
-        /// Why.
-        reason: String,
-    },
-    /// The options of the study leave it out.
-    NotTakingPart,
-    /// No trial was run yet.
-    NotRun,
-    /// No trial is usable.
-    NoneUsable {
-        /// How many there are.
-        trials: usize,
-        /// Why the last one is not.
-        why: String,
-    },
-    /// The usable ones are all suspect.
-    AllSuspect {
-        /// How many there are.
-        trials: usize,
-    },
-    /// Fewer of them are valid than suspect or not usable.
-    FewValid {
-        /// The valid ones.
-        valid: usize,
-        /// One for each block that was tried.
-        trials: usize,
-    },
-    /// None of the valid ones stored the figures of its endpoints.
-    NoEndpoints {
-        /// How many there are.
-        trials: usize,
-    },
-    /// None of the valid ones has the endpoint.
-    UnknownEndpoint {
-        /// Those that they have.
-        known: Vec<String>,
-    },
-    /// None of the valid ones counted the statement.
-    NotCounted {
-        /// How many there are.
-        trials: usize,
-    },
-    /// None of the valid ones executed the statement.
-    NotExecuted {
-        /// How many there are.
-        trials: usize,
-    },
-}
-
 /// The claimed size of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -289,7 +233,7 @@ fn absence(study: &Study, test: &Test, cell: &Cell) -> Option<Absence> {
     let valid: Vec<&Measured> =
         tried.iter().filter(|entry| vouches(entry, test)).filter_map(|entry| entry.usable()).collect();
     if !valid.is_empty() {
-        return few_valid(&tried, test)
+        return vouched::few_valid(&tried, &|entry| vouches(entry, test))
             .or_else(|| without_endpoint(cell, &valid))
             .or_else(|| without_statement(cell, &valid));
     }
@@ -319,17 +263,6 @@ fn vouches(entry: &Entry, test: &Test) -> bool {
         !measured.warnings.is_empty() && measured.warnings.iter().all(|warning| warning.code == UNSTEADY)
     };
     entry.is_valid() || (happens && entry.usable().is_some_and(is_unsteady))
-}
-
-/// Whether fewer blocks have a valid trial than have none: one that is valid does not vouch for seven that are not, and
-/// what spoils most trials of a variant can be what the variant does. Of a trial that was repeated, the last usable
-/// attempt counts.
-fn few_valid(tried: &[&Entry], test: &Test) -> Option<Absence> {
-    let mut blocks: BTreeMap<usize, bool> = tried.iter().map(|entry| (entry.trial.block, false)).collect();
-    let usable = tried.iter().filter(|entry| entry.usable().is_some());
-    blocks.extend(usable.map(|entry| (entry.trial.block, vouches(entry, test))));
-    let (valid, trials) = (blocks.values().filter(|valid| **valid).count(), blocks.len());
-    (2 * valid < trials).then_some(Absence::FewValid { valid, trials })
 }
 
 /// The fewest blocks from which an interval decides a claim: as many as a verdict needs. The simulations of intervals
@@ -409,7 +342,7 @@ fn by_direction(effect: &Effect, expect: Expectation) -> ClaimVerdict {
             let (least, most) = better_by(effect);
             return at_most((-most, -least), effect);
         }
-        (_, Verdict::Undecided) => return ClaimVerdict::Undecided,
+        (_, Verdict::Undecided | Verdict::Open) => return ClaimVerdict::Undecided,
         (Expectation::Same, verdict) if verdict == Verdict::Same || effect.within_margin => true,
         // A difference that is sure can still be one that does not matter.
         (Expectation::Same, _) if !is_beyond_margin(effect) => return ClaimVerdict::Undecided,
@@ -486,7 +419,7 @@ fn by_size(effect: &Effect, change: f64, within: f64) -> ClaimVerdict {
     let margin = effect.metric.scaled_margin(within);
     match effect.verdict {
         _ if high < claimed - margin || low > claimed + margin => ClaimVerdict::Refuted,
-        Verdict::Undecided => ClaimVerdict::Undecided,
+        Verdict::Undecided | Verdict::Open => ClaimVerdict::Undecided,
         _ if low >= claimed - margin && high <= claimed + margin => ClaimVerdict::Confirmed,
         _ => ClaimVerdict::Undecided,
     }

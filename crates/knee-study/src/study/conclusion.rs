@@ -95,7 +95,7 @@ pub struct Conclusion {
 /// Negative controls: A/A tests, and comparisons of switches that do not affect the workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Controls {
-    /// Comparisons of two sides that cannot differ, with at least one metric measured.
+    /// Comparisons of two sides that cannot differ, with at least one metric measured and enough valid trials.
     pub comparisons: usize,
     /// Those in which some metric got a verdict of a difference: all of them are false.
     pub different: usize,
@@ -246,7 +246,8 @@ pub(super) fn draw(study: &Study) -> Conclusion {
 
 fn controls(effects: &[Effect]) -> Controls {
     let mut pairs: BTreeMap<(&Cell, &Cell), bool> = BTreeMap::new();
-    for effect in effects.iter().filter(|effect| effect.inert && effect.n_blocks > 0) {
+    let is_judged = |effect: &&Effect| effect.n_blocks > 0 && effect.verdict != Verdict::Open;
+    for effect in effects.iter().filter(|effect| effect.inert).filter(is_judged) {
         *pairs.entry((&effect.from, &effect.to)).or_default() |= effect.verdict.is_difference();
     }
     let different = pairs.values().filter(|different| **different).count();

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::estimate::Estimate;
 use super::lineup::{Pairing, Relation};
 use super::usable::UsableTrials;
-use super::{Study, contrast};
+use super::{Absence, Study, contrast, vouched};
 use crate::definition::Cell;
 use crate::estimand::{Censored, Contrast, Estimand, Missing, Rule};
 use crate::metric::{Metric, Scale, Unit};
@@ -92,6 +92,13 @@ pub struct Effect {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Reason {
+    /// The verdict is open: a side has no valid trial, or too few, as a claim says it.
+    NotValid {
+        /// The side.
+        cell: Cell,
+        /// Why.
+        absence: Absence,
+    },
     /// With fewer blocks than these, chance alone can produce the most extreme result.
     TooFewBlocks {
         /// The fewest that give a verdict.
@@ -275,13 +282,16 @@ fn correct_together(comparisons: &mut [Comparison<'_>]) {
 fn judged(study: &Study, estimand: &Estimand, rule: &Rule, bare: Effect) -> Effect {
     let metric = bare.metric;
     let p_exact = estimand.exact_p(study.definition.design.seed);
-    let verdict = estimand.verdict(bare.p_adjusted, p_exact, rule);
+    let open = not_valid(study, &bare);
+    let verdict =
+        if open.is_some() { Verdict::Open } else { estimand.verdict(bare.p_adjusted, p_exact, rule) };
     let interval = estimand.interval(rule.level.alpha);
     let moved = estimand.moved_by(rule);
     let undecided = verdict == Verdict::Undecided;
     // Too few blocks give no verdict, with one of them or without it.
     let too_few = estimand.blocks().len() < rule.level.least_blocks();
-    let moved_by = if undecided && (too_few || moved.len() > 1) { Vec::new() } else { moved };
+    let is_moved = open.is_none() && !(undecided && (too_few || moved.len() > 1));
+    let moved_by = if is_moved { moved } else { Vec::new() };
     let bounded = |end: f64| end.is_finite().then(|| metric.as_change(end));
     let mut effect = Effect {
         contrast: Some(estimand.contrast()),
@@ -304,8 +314,17 @@ fn judged(study: &Study, estimand: &Estimand, rule: &Rule, bare: Effect) -> Effe
         moved_by,
         ..bare
     };
-    effect.reasons = reasons(study, estimand, rule, &interval, &effect);
+    effect.reasons = open.into_iter().chain(reasons(study, estimand, rule, &interval, &effect)).collect();
     effect
+}
+
+/// The first side of which too few trials are valid, as the reason for an open verdict.
+fn not_valid(study: &Study, effect: &Effect) -> Option<Reason> {
+    let sides = [&effect.from, &effect.to];
+    let open = |cell: &Cell| {
+        vouched::absence(study, cell).map(|absence| Reason::NotValid { cell: cell.clone(), absence })
+    };
+    sides.into_iter().find_map(open)
 }
 
 fn reasons(

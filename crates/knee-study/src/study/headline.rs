@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Effect;
 use super::lineup::Relation;
+use crate::statistics::verdict::Verdict;
 
 /// The primary comparisons of a study, as indices of its effects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +16,9 @@ pub struct Headline {
     pub decided: Vec<usize>,
     /// Single steps and pairs that show none, in the order of the study.
     pub others: Vec<usize>,
+    /// Single steps and pairs of which a side has no valid trial, or too few, in the order of the study.
+    #[serde(default)]
+    pub open: Vec<usize>,
 }
 
 impl Headline {
@@ -30,8 +34,13 @@ impl Headline {
             rank(a).cmp(&rank(b)).then(b.distance().total_cmp(&a.distance()))
         });
         let other = |effect: &Effect| !effect.verdict.is_difference() && !is_part(&effect.relation);
-        let others = primary().filter(|(_, effect)| other(effect)).map(|(index, _)| index).collect();
-        Self { decided, others }
+        let (open, others): (Vec<_>, Vec<_>) = primary()
+            .filter(|(_, effect)| other(effect))
+            .partition(|(_, effect)| effect.verdict == Verdict::Open);
+        let indices = |found: Vec<(usize, &Effect)>| -> Vec<usize> {
+            found.into_iter().map(|(index, _)| index).collect()
+        };
+        Self { decided, others: indices(others), open: indices(open) }
     }
 }
 

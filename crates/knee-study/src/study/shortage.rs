@@ -1,7 +1,7 @@
 //! Percentiles that a study will not have, found after its first block: while a user can still change it.
 //!
-//! Trials of requests get longer by themselves (`state.rs`); those of scripts end by the options of the script. Does not
-//! change a study.
+//! Trials of requests, and of scripts with the placeholder `{duration}`, get longer by themselves (`state.rs`); those of
+//! other scripts end by the options of the script. Does not change a study.
 
 use super::state::Study;
 use crate::metric::Metric;

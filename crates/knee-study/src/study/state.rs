@@ -11,7 +11,7 @@ use knee_core::unit::Nanos;
 use super::calibration::Calibration;
 use super::lineup::Lineup;
 use super::trial::{Entry, Options, Trial};
-use crate::definition::{Definition, Load, Variant, Workload};
+use crate::definition::{Definition, Variant, Workload};
 use crate::metric::Metric;
 
 /// Longest trial of a quick study, and its longest warm-up.
@@ -108,8 +108,9 @@ impl Study {
         if self.options.quick { whole.min(SETTLE_QUICK) } else { whole }
     }
 
-    /// Measured time of a trial; scripts end by their own options. The first block is the pilot: if a percentile that the
-    /// study asks for needs more requests than it had, later trials of the workload are longer.
+    /// Measured time of a trial; a script without the placeholder `{duration}` ends by its own options. The first block
+    /// is the pilot: if a percentile that the study asks for needs more requests than it had, later trials of the
+    /// workload are longer.
     pub fn measure(&self, trial: &Trial) -> Nanos {
         if trial.block == 0 { self.declared(&trial.workload) } else { self.measure_of(&trial.workload) }
     }
@@ -127,11 +128,11 @@ impl Study {
     }
 
     /// The measured time that gives every variant enough requests, if that is more than was declared, and at most
-    /// [`LONGER_MAX`] times as much. Quick studies stay short, scripts end by their own options, and a comparison takes
-    /// the time that its caller knows.
+    /// [`LONGER_MAX`] times as much. Quick studies stay short, scripts without `{duration}` end by their own options,
+    /// and a comparison takes the time that its caller knows.
     pub(super) fn lengthened(&self, workload: &str) -> Option<Nanos> {
-        let request = matches!(self.definition.workload(workload)?.load, Load::Request(_));
-        if self.options.quick || !request || self.blocks < 2 {
+        let lasts_as_asked = self.definition.workload(workload)?.lasts_as_asked();
+        if self.options.quick || !lasts_as_asked || self.blocks < 2 {
             return None;
         }
         let needed = self.rarest_percentile(workload)?.1.div_ceil(self.blocks.max(1) as u64);

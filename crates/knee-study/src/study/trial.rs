@@ -259,7 +259,7 @@ pub struct TrialRule {
 /// A script ended before the time that the study declares.
 pub const CUT_SHORT: TrialRule = TrialRule {
     code: "cut_short",
-    meaning: "The script's options end the script before the time of `measure` is over. The trial still counts, but it measured for a shorter time. Make the script last as long as `warm_up` and `measure` together, or declare a shorter time.",
+    meaning: "The script's options end the script before the time of `measure` is over. The trial still counts, but it measured for a shorter time. Let the script take its duration from `{duration}`, make it last as long as `warm_up` and `measure` together, or declare a shorter time.",
 };
 
 /// Every warning that a study adds.

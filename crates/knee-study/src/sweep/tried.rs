@@ -28,7 +28,7 @@ impl Tried<'_> {
 impl Report {
     /// The steps that say whether the service holds a level: those of the ladder and the repeats, without those that the
     /// generator made void. Steps during and after the overload say something else.
-    fn before_overload(&self) -> impl Iterator<Item = &FinishedStep> {
+    pub(super) fn before_overload(&self) -> impl Iterator<Item = &FinishedStep> {
         let counts = |purpose| !matches!(purpose, Purpose::Surge | Purpose::Descend | Purpose::Recheck);
         self.ladder().filter(move |trial| counts(trial.step.purpose) && trial.judged.outcome != Outcome::Void)
     }

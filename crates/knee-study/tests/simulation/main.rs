@@ -170,6 +170,73 @@ fn merged_percentiles_hold_the_truth_where_runs_stall_and_single_trials_are_too_
     none(&wrong);
 }
 
+/// Worlds in which slow requests run into a time limit: far above the 95th percentile, at it, below it, and at the median.
+fn limited() -> [(&'static str, World); 4] {
+    let limited = |limit: f64| World { limit, requests: 1_000, ..CALM };
+    [
+        (
+            "time limit at 2.5 medians, drift 2 %, Pareto",
+            World { drift: 0.02, tail: Tail::Pareto, ..limited(2.5) },
+        ),
+        ("time limit at 1.8 medians", limited(1.8)),
+        ("time limit at 1.5 medians, waves, runs 4 %", World { phi: 0.9, run: 0.04, ..limited(1.5) }),
+        ("time limit at the median", limited(1.0)),
+    ]
+}
+
+/// Worlds of services that turn away what they cannot serve.
+fn shedding() -> [(&'static str, World); 4] {
+    let shedding = |load: f64| World { load, requests: 1_000, ..CALM };
+    [
+        ("a fifth is turned away", shedding(1.25)),
+        (
+            "a fifth is turned away, waves, runs 4 %, drift 2 %",
+            World { phi: 0.9, run: 0.04, drift: 0.02, ..shedding(1.25) },
+        ),
+        ("half is turned away", shedding(2.0)),
+        ("a tenth is turned away, 8 blocks", World { blocks: 8, ..shedding(1.0 / 0.9) }),
+    ]
+}
+
+#[test]
+fn equal_services_with_a_time_limit_are_rarely_called_different_and_intervals_hold_the_truth() {
+    let rows = limited().into_iter().enumerate();
+    none(
+        &rows
+            .flat_map(|(seed, (name, world))| equal(name, &world, &TIMES, 24, 600 + seed as u64))
+            .collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn equal_services_that_shed_load_are_rarely_called_different_and_intervals_hold_the_truth() {
+    let rows = shedding().into_iter().enumerate();
+    none(
+        &rows
+            .flat_map(|(seed, (name, world))| equal(name, &world, &TIMES, 24, 620 + seed as u64))
+            .collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn intervals_hold_a_true_change_where_requests_run_into_a_time_limit_or_are_turned_away() {
+    let (count, long) = count(24);
+    let truth = Truth { slower: 0.05, errors: 0.0 };
+    // A time limit leaves the percentiles as they are, and a service that sheds load the share that it serves.
+    let (times, shares) = ([Metric::P50, Metric::P95], [Metric::Goodput, Metric::Errors]);
+    let limited = limited().into_iter().map(|row| (row, &times));
+    let rows = limited.chain(shedding().into_iter().map(|row| (row, &shares)));
+    let mut wrong = Vec::new();
+    for (seed, ((name, world), metrics)) in rows.enumerate() {
+        let found = studies(&world, truth, metrics, count, 640 + seed as u64);
+        if long {
+            print_row(&format!("{name}, 5 % slower"), &found);
+        }
+        wrong.extend(covered(name, &found, long));
+    }
+    none(&wrong);
+}
+
 #[test]
 fn intervals_hold_a_true_change() {
     let (count, long) = count(60);
@@ -239,6 +306,16 @@ fn percentiles_at_the_time_limit_are_not_called_the_same() {
     let limited = found.by[&Metric::P95];
     assert_eq!((limited.measured, limited.same, limited.different), (10, 0, 0), "{limited:?}");
     assert!(found.by[&Metric::P50].same > 0, "the median is exact: {found:?}");
+}
+
+#[test]
+fn percentiles_beyond_a_time_limit_are_lower_bounds_and_get_no_verdict() {
+    let world = World { limit: 1.5, requests: 1_000, ..CALM };
+    let truth = Truth { slower: 0.2, errors: 0.0 };
+    let found = studies(&world, truth, &[Metric::P50, Metric::P95, Metric::Errors], 10, 660);
+    let (p50, p95, errors) = (found.by[&Metric::P50], found.by[&Metric::P95], found.by[&Metric::Errors]);
+    assert_eq!((p95.measured, p95.different, p95.same), (10, 0, 0), "{p95:?}");
+    assert_eq!((p50.worse, errors.worse), (10, 10), "what is below the limit is found: {found:?}");
 }
 
 #[test]

@@ -45,6 +45,13 @@ fn a_difference_of_the_minimum_detectable_effect_is_found_four_times_in_five() {
         let metrics = [&[Metric::Errors], &UNTOUCHED[..]].concat();
         rows.push((format!("errors at {}, 10 blocks, 4 tests", percent(errors)), world, metrics));
     }
+    for (metric, blocks) in [(Metric::P95, 10), (Metric::P95, 20), (Metric::Goodput, 10)] {
+        for others in [0, 3] {
+            let world = World { blocks, run: 0.03, requests: 1_000, ..CALM };
+            let metrics = [&[metric], &UNTOUCHED[..others]].concat();
+            rows.push((format!("{metric}, {blocks} blocks, {} tests", metrics.len()), world, metrics));
+        }
+    }
     let mut wrong = Vec::new();
     for (seed, (name, world, metrics)) in rows.into_iter().enumerate() {
         let (power, mde, count, long) = found(&world, &metrics, 60, 300 + 10 * seed as u64);

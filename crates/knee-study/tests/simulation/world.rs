@@ -1,8 +1,8 @@
 //! A world of which the truth is known: two services on one machine, and what studies of them conclude.
 //!
 //! Response times of one run follow each other (an autoregression on their logarithms), runs differ from each other, the
-//! machine drifts, some runs stall, and some requests fail. Studies go through the same code as real ones: only the
-//! trials are arithmetic.
+//! machine drifts, some runs stall, and some requests fail, run into a time limit or are turned away. Studies go through
+//! the same code as real ones: only the trials are arithmetic.
 
 #![allow(clippy::unwrap_used, reason = "a world that cannot be made fails its test")]
 
@@ -20,6 +20,9 @@ use knee_study::study::{
 
 /// Spread of the logarithm of a response time within a run.
 const SPREAD: f64 = 0.35;
+
+/// Median response time of a calm world, in nanoseconds.
+const MEDIAN: f64 = 1e6;
 
 /// Metrics that are the same on both sides in every world.
 pub const UNTOUCHED: [Metric; 3] = [Metric::CpuPerRequest, Metric::StoreCpuPerRequest, Metric::Memory];
@@ -54,6 +57,12 @@ pub struct World {
     pub stalls: f64,
     /// Share of the requests that are given up before they end.
     pub censored: f64,
+    /// The time limit of a request, in median response times of a calm world. A response that takes longer is an
+    /// error.
+    pub limit: f64,
+    /// Load of a service that turns away at once what it cannot serve, as a multiple of what it can serve in a calm
+    /// world; 0 for one that turns nothing away.
+    pub load: f64,
     /// Blocks of a study.
     pub blocks: usize,
     /// Whether percentiles of single trials are compared instead of merged ones, as for trials of older versions.
@@ -73,10 +82,27 @@ pub const CALM: World = World {
     bursts: 0.0,
     stalls: 0.0,
     censored: 0.0,
+    limit: f64::INFINITY,
+    load: 0.0,
     blocks: 10,
     per_trial: false,
     extend: false,
 };
+
+impl World {
+    /// The share of the requests that a service turns away if its responses take this many times as long as in a calm
+    /// world.
+    fn shed(&self, times: f64) -> f64 {
+        if self.load > 0.0 { (1.0 - 1.0 / (self.load * times)).max(0.0) } else { 0.0 }
+    }
+
+    /// What is true of the second service, including that a slower one turns more away. Not of its percentiles then:
+    /// their ranks depend on how many requests fail.
+    fn expected(&self, truth: Truth) -> Truth {
+        let shed = self.shed(1.0 + truth.slower) - self.shed(1.0);
+        Truth { errors: truth.errors + shed, ..truth }
+    }
+}
 
 /// How the second service differs from the first.
 #[derive(Clone, Copy, Debug, Default)]
@@ -131,12 +157,13 @@ impl Outcomes {
 /// Runs `studies` studies of a world by these metrics.
 pub fn studies(world: &World, truth: Truth, metrics: &[Metric], studies: usize, seed: u64) -> Outcomes {
     let mut outcomes = Outcomes { studies, ..Outcomes::default() };
+    let expected = world.expected(truth);
     for study in 0..studies {
         let seed = seed.wrapping_mul(1_000_003).wrapping_add(study as u64);
         let effects = one(world, truth, metrics, seed);
         outcomes.any += usize::from(effects.iter().any(|effect| effect.verdict.is_difference()));
         for effect in &effects {
-            outcomes.by.entry(effect.metric).or_default().add(effect, truth);
+            outcomes.by.entry(effect.metric).or_default().add(effect, expected);
         }
     }
     outcomes
@@ -216,10 +243,10 @@ impl Machine {
         self.level += world.drift * self.normal();
         let stalls = self.random.fraction() < world.stalls;
         let stalled = if stalls { 10.0 } else { 1.0 };
-        let level = (self.level + world.run * self.normal()).exp() * (1.0 + slower) * 1e6 * stalled;
+        let level = (self.level + world.run * self.normal()).exp() * (1.0 + slower) * MEDIAN * stalled;
         let requests = if stalls { world.requests / 10 } else { world.requests };
         let burst = (world.bursts * self.normal() - world.bursts * world.bursts / 2.0).exp();
-        let share = ((world.errors + more) * burst).min(1.0);
+        let share = ((world.errors + more) * burst + world.shed(level / MEDIAN)).min(1.0);
         let times = self.times(world, level, requests);
         let (mut ok, mut failed, mut given_up) = (Vec::with_capacity(requests), 0, 0);
         for time in times {
@@ -228,6 +255,8 @@ impl Machine {
                 failed += 1;
             } else if chance > 1.0 - world.censored {
                 given_up += 1;
+            } else if time > world.limit * MEDIAN {
+                failed += 1;
             } else {
                 ok.push(time);
             }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use knee_core::validity::Validity;
 use knee_study::estimand::Missing;
 use knee_study::metric::Metric;
 use knee_study::statistics::share::Counted;
 use knee_study::statistics::verdict::Verdict;
-use knee_study::study::{Conclusion, GrowthClass, Options, Reason, Relation, TrialResult};
+use knee_study::study::{Absence, Conclusion, GrowthClass, Options, Reason, Relation, TrialResult};
 
 use crate::bench::{LADDER, around, effect, planted, result, run, study, study_with};
 
@@ -224,4 +225,53 @@ fn a_change_of_errors_is_in_points_wherever_the_variants_are() {
             assert_eq!(found.verdict, Verdict::Same);
         }
     }
+}
+
+#[test]
+fn a_comparison_has_no_verdict_where_fewer_than_half_of_the_trials_of_a_side_are_valid() {
+    let with = |valid: usize| {
+        run(study(LADDER), |trial, variant, _| {
+            let TrialResult::Measured(mut measured) = around(trial, planted(variant), 0.01) else { panic!() };
+            if variant.name == "fine" && trial.workload == "list" && trial.block >= valid {
+                measured.validity = Validity::Suspect;
+            }
+            TrialResult::Measured(measured)
+        })
+    };
+    // `stock` and `fine` are certain to differ, and `fine` and `cached` to be the same: but not from such trials.
+    for (valid, absence) in
+        [(4, Absence::FewValid { valid: 4, trials: 10 }), (0, Absence::AllSuspect { trials: 10 })]
+    {
+        let conclusion = with(valid);
+        for (from, to) in [("stock", "fine"), ("fine", "cached")] {
+            let open = effect(&conclusion, from, to, Metric::P50);
+            assert_eq!((open.verdict, open.blocks_needed), (Verdict::Open, None), "{open:?}");
+            assert!(open.change.is_some() && !open.is_regression(), "what was measured stays: {open:?}");
+            let Some(Reason::NotValid { cell, absence: found }) = open.reasons.first() else {
+                panic!("{open:?}")
+            };
+            assert_eq!((cell.variant.as_str(), found), ("fine", &absence));
+        }
+        let since = effect(&conclusion, "stock", "cached", Metric::P50);
+        assert_eq!(since.verdict, Verdict::Better, "both of its sides are valid");
+        let headline = &conclusion.headline;
+        let is_open = |index: &usize| conclusion.effects[*index].verdict == Verdict::Open;
+        assert!(headline.open.iter().all(is_open) && headline.open.len() == 2, "{headline:?}");
+        assert!(!headline.decided.iter().chain(&headline.others).any(is_open), "{headline:?}");
+    }
+    assert_eq!(effect(&with(5), "stock", "fine", Metric::P50).verdict, Verdict::Better);
+}
+
+#[test]
+fn a_negative_control_without_enough_valid_trials_is_not_counted() {
+    let with = |validity: Validity| {
+        let options = Options { aa: Some("stock".to_owned()), ..Options::default() };
+        let conclusion = run(study_with(LADDER, options, None), |trial, _, _| {
+            let TrialResult::Measured(mut measured) = around(trial, 10.0, 0.01) else { panic!() };
+            measured.validity = validity;
+            TrialResult::Measured(measured)
+        });
+        conclusion.controls.comparisons
+    };
+    assert_eq!((with(Validity::Valid), with(Validity::Suspect)), (2, 0), "one of each workload");
 }

@@ -3,9 +3,9 @@
 use knee_study::estimand::{Contrast, Missing};
 use knee_study::metric::Metric;
 use knee_study::statistics::verdict::Verdict;
-use knee_study::study::{Figure, TrialResult};
+use knee_study::study::{Figure, Options, TrialResult};
 
-use crate::bench::{PERCENTILES, effect, run, study, with_times};
+use crate::bench::{PERCENTILES, effect, run, study, study_with, with_times};
 
 #[test]
 fn a_slow_trial_with_few_requests_stays_in_the_percentile_of_its_variant() {
@@ -66,12 +66,42 @@ fn trials_get_longer_after_the_first_block_if_a_percentile_needs_it() {
     let mut lengths = Vec::new();
     while let Some(trial) = study.next() {
         lengths.push((trial.block, study.measure(&trial).as_secs_f64()));
-        study.record_result(&trial, with_times(&[10.0; 100], 0)).unwrap();
+        let recorded = study.record_result(&trial, with_times(&[10.0; 100], 0));
+        assert!(recorded.is_ok(), "{recorded:?}");
     }
     // 2,000 requests over 8 blocks are 250 per trial: three times 5 s with a fifth to spare.
     let expected = |block: usize| if block == 0 { 5.0 } else { 15.0 };
     assert!(lengths.iter().all(|(block, seconds)| (seconds - expected(*block)).abs() < 0.1), "{lengths:?}");
     assert_eq!(study.conclude().lengthened.len(), 2, "both workloads");
+}
+
+/// The block and the measured time of each trial of a script with these variables.
+fn of_visits(env: &str, quick: bool) -> Vec<(usize, f64)> {
+    let script = format!("[workloads.visit]\nscript = \"visit.js\"\nenv = {{ {env} }}\n{PERCENTILES}");
+    let mut study = study_with(&script, Options { quick, ..Options::default() }, None);
+    let mut lengths = Vec::new();
+    while let Some(trial) = study.next() {
+        if trial.workload == "visit" {
+            lengths.push((trial.block, study.measure(&trial).as_secs_f64()));
+        }
+        let recorded = study.record_result(&trial, with_times(&[10.0; 100], 0));
+        assert!(recorded.is_ok(), "{recorded:?}");
+    }
+    lengths
+}
+
+#[test]
+fn trials_of_a_script_that_is_asked_to_last_get_longer_too_and_short_in_a_quick_study() {
+    let expected = |block: usize| if block == 0 { 5.0 } else { 15.0 };
+    let asked = of_visits("USERS = \"5\", DURATION = \"{duration}\"", false);
+    assert!(asked.len() >= 16, "{asked:?}");
+    assert!(asked.iter().all(|(block, seconds)| (seconds - expected(*block)).abs() < 0.1), "{asked:?}");
+    for env in ["DURATION = \"8s\"", "DURATION = \"{{duration}}\""] {
+        let fixed = of_visits(env, false);
+        assert!(fixed.iter().all(|(_, seconds)| (seconds - 5.0).abs() < 1e-9), "{env}: {fixed:?}");
+    }
+    let quick = of_visits("DURATION = \"{duration}\"", true);
+    assert!(quick.iter().all(|(_, seconds)| (seconds - 2.0).abs() < 1e-9), "{quick:?}");
 }
 
 #[test]
@@ -93,7 +123,7 @@ fn a_lower_bound_decides_only_what_it_can() {
 
 #[test]
 fn after_the_first_block_a_study_knows_which_percentiles_it_will_not_have() {
-    // Trials of requests get longer, by six times at most; those of a script end by its own options.
+    // Trials of requests get longer, by six times at most; those of a script that fixes its duration do not.
     let mut study = study(&format!("[workloads.visit]\nscript = \"visit.js\"\n{PERCENTILES}"));
     assert_eq!(study.shortages(), [], "nothing is known before the first trial");
     while let Some(trial) = study.next().filter(|trial| trial.block == 0) {

@@ -112,7 +112,7 @@ enum Subcommands {
     Audit(AuditArgs),
     /// Explain a validity warning or a finding: its limits, cause and remedy
     Explain(ExplainArgs),
-    /// Show a load test, a sweep and a comparison on a demo server, in about 90 s
+    /// Show a load test, a sweep, what stops it and a comparison on a demo server, in about 90 s
     Tour(TourArgs),
     /// Print what makes a shell complete commands and flags
     Completions(CompletionsArgs),

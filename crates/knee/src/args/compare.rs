@@ -16,10 +16,11 @@ use super::{
 #[derive(Args, Clone, Debug, Default)]
 #[command(max_term_width = 80, disable_help_flag = true, after_help = EXAMPLES)]
 pub struct CompareArgs {
-    /// Baseline: a URL, a command with {port}, or a saved run (last, last~1, a record, an HTML report)
+    /// Baseline: a URL, a command with {port}, a saved run (last, last~1, a record, an HTML report), or a file of
+    /// another tool
     #[arg(value_name = "A", required_unless_present = "baseline")]
     pub a: Option<String>,
-    /// Candidate: a URL, a command or a saved run, as for A
+    /// Candidate: a URL, a command, a saved run or a file, as for A
     #[arg(value_name = "B", required_unless_present = "baseline")]
     pub b: Option<String>,
     /// Compare with the newest earlier run of this name that has the same plan, target and machine. The only side to
@@ -75,6 +76,7 @@ Examples:
   knee compare URL_A URL_B --script checkout.js    load both with a k6 script
   knee compare A B --margin 3% --output-format md  a comment for a pull request
   knee compare last~1 last                         compare two saved runs
+  knee compare before.json after.json              outputs of k6, oha, wrk, …
   knee compare --baseline checkout                 the last run and the one of
                                                    that name before it
 

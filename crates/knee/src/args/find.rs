@@ -21,6 +21,9 @@ pub struct FindArgs {
     /// What is searched of a study, and how it is proven.
     #[command(flatten)]
     pub study: SearchFlags,
+    /// Of a URL: look at its limit, which a short sweep finds first; -z sets the time of the sweep [default: 60s]
+    #[arg(long, help_heading = "Load")]
+    pub sweep: bool,
     /// Load of a URL.
     #[command(flatten)]
     pub amount: AmountFlags,
@@ -48,12 +51,16 @@ const EXAMPLES: &str = "\
 Examples:
   knee find http://127.0.0.1:8080/tasks --observe host --observe postgres://reader@db/shop
   knee find URL -q 200 -z 30s              at a given rate
+  knee find URL --sweep --observe host     at the limit, which it finds first
   knee find labs/todos --variant limit     start it, look, and prove the remedy
   knee find labs/todos --no-proof          start it and look
 
-A URL is loaded for 15 s by 20 connections unless a flag says otherwise. A study
-is started with its databases, observed and loaded. If knee can apply the remedy
-by itself to what it started, it runs the variant with and without the remedy.
+A URL is loaded for 15 s by 20 connections unless a flag says otherwise. With
+--sweep, steps of 4 s raise the load until the service no longer keeps up, and
+the findings are those of the first level beyond; this is for a URL alone. A
+study is started with its databases, observed and loaded. If knee can apply the
+remedy by itself to what it started, it runs the variant with and without the
+remedy.
 Exit codes:
   0    there is an answer
   121  the remedy makes the service slower by more than the margin

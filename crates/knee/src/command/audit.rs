@@ -49,11 +49,14 @@ fn read(path: &Path, known: &Known) -> Result<Report, Problem> {
 }
 
 fn check(name: &str, input: impl Read, known: &Known) -> Result<Report, Problem> {
-    audit_one(name, input, known).map_err(|error| {
-        let what = match &error {
-            ReadError::Io(error) => reason(error),
-            error => error.to_string(),
-        };
-        Problem::new(format!("`{name}`: {}", on_one_line(&what)), error.hint())
-    })
+    audit_one(name, input, known).map_err(|error| unreadable(name, &error))
+}
+
+/// Why an output cannot be read. `name` is harmless.
+pub(super) fn unreadable(name: &str, error: &ReadError) -> Problem {
+    let what = match error {
+        ReadError::Io(error) => reason(error),
+        error => error.to_string(),
+    };
+    Problem::new(format!("`{name}`: {}", on_one_line(&what)), error.hint())
 }

@@ -16,10 +16,11 @@ use knee_study::compare::A;
 use knee_study::study::{Options, Study};
 
 use super::build;
-use super::compare::{drive, render};
+use super::compare::drive;
 use super::failed::{Failed, driver_failed, failed, refused};
 use super::keep::keep;
 use super::noise;
+use super::rendered::render;
 use super::sides::Sides;
 use crate::args::{CalibrateArgs, CompareFormat, CompareOutputFlags};
 use crate::exit::Exit;

@@ -1,4 +1,5 @@
-//! `knee compare`: compares two URLs or commands, which it loads alternately, or two saved runs.
+//! `knee compare`: compares two URLs or commands, which it loads alternately, two saved runs, or two outputs of other
+//! tools.
 //!
 //! `knee_study` chooses the trials and draws the conclusion, as in a study of two variants. Does not
 //! calculate.
@@ -8,9 +9,8 @@ use std::path::Path;
 use knee_driver::study::run_unsaved;
 use knee_engine::control::{Control, Request};
 use knee_report::html;
-use knee_report::kept::{self, COLUMNS};
-use knee_report::study::{Document, comparison as shown, markdown, text};
-use knee_report::text::Palette;
+use knee_report::kept;
+use knee_report::study::comparison as shown;
 use knee_study::compare::Comparison;
 use knee_study::record_pair::RecordPair;
 use knee_study::study::{Options, Study};
@@ -19,15 +19,16 @@ use super::failed::{Failed, driver_failed, failed, refused};
 use super::history;
 use super::keep::keep;
 use super::noise;
+use super::outputs::{self, Opened};
 use super::progress::Progress;
 use super::pushes;
-use super::saved::open_run;
+use super::rendered::render;
+use super::saved::{open_run, run_of};
 use super::sides::Sides;
 use crate::args::{CompareArgs, CompareFormat, CompareOutputFlags};
 use crate::exit::Exit;
 use crate::other_load::Presence;
 use crate::problem::{Problem, on_one_line};
-use crate::settings::Surroundings;
 use crate::settings::compare::{self as settings, Side};
 use crate::settings::fleet::Remote;
 use crate::settings::output::open_result;
@@ -80,7 +81,10 @@ fn with_baseline(name: &str, args: &CompareArgs, narrate: fn(&str)) -> Result<Ex
 
 fn records(a: &Path, b: &Path, output: &CompareOutputFlags, narrate: fn(&str)) -> Result<Exit, Problem> {
     let name = |path: &Path| on_one_line(&path.display().to_string());
-    let (one, other) = (open_run(a, narrate)?, open_run(b, narrate)?);
+    let (one, other) = match (outputs::open(a, narrate)?, outputs::open(b, narrate)?) {
+        (Opened::Saved(one), Opened::Saved(other)) => (run_of(a, one)?, run_of(b, other)?),
+        (one, other) => return outputs::compare([(a, one), (b, other)], output),
+    };
     let noise = noise::of_this_machine(narrate);
     let pair = RecordPair::of((&one, &name(a)), (&other, &name(b)), noise);
     let mut sink = open_result(output.output.as_deref())?;
@@ -149,18 +153,6 @@ pub(super) fn drive(
     let fault = run_unsaved(study, Box::new(driver), control, &mut observe);
     progress.explain();
     Ok(fault.map_err(driver_failed)?.map(driver_failed))
-}
-
-/// A document as text or Markdown.
-pub(super) fn render(document: &Document, output: &CompareOutputFlags) -> String {
-    let surroundings = Surroundings::read();
-    let color = surroundings.stdout_terminal
-        && output.output.is_none()
-        && !(output.no_color || surroundings.no_color);
-    match output.output_format.unwrap_or_default() {
-        CompareFormat::Md => markdown(document),
-        _ => text(document, COLUMNS, if color { Palette::Ansi } else { Palette::None }),
-    }
 }
 
 /// Exit code of a comparison: the lack of a valid result has precedence over the way it ended.

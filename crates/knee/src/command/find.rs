@@ -1,4 +1,5 @@
-//! `knee find`: one load of a URL or of a study's variant, all findings, and the proof of a remedy that knee can apply.
+//! `knee find`: one load of a URL or of a study's variant, or a short sweep of a URL, all findings, and the proof of a
+//! remedy that knee can apply.
 //!
 //! `knee_findings` finds, `knee_driver` starts and runs, `knee_study` concludes. Does not write to anything that knee did
 //! not start.
@@ -6,13 +7,17 @@
 use std::path::Path;
 
 use super::failed::{Failed, refused};
-use crate::args::FindArgs;
+use crate::args::{FindArgs, SearchFlags};
 use crate::exit::Exit;
 use crate::problem::Problem;
+
+mod by_hand;
 
 mod choice;
 
 mod of_study;
+
+mod of_sweep;
 
 mod of_url;
 
@@ -24,11 +29,23 @@ mod writer;
 ///
 /// What is wrong with what was typed ([`Exit::Configuration`]), or what failed on this machine.
 pub fn find(args: &FindArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
-    if is_study(&args.target).map_err(refused)? {
-        of_study::find(args, narrate)
-    } else {
-        of_url::find(args, narrate)
+    match (is_study(&args.target).map_err(refused)?, args.sweep) {
+        (true, false) => of_study::find(args, narrate),
+        (true, true) => Err(refused(Problem::new(
+            "`--sweep` is for a URL, but the target is a study",
+            "the workload sets the load: choose one with `--workload NAME`",
+        ))),
+        (false, _) => of_a_url(args, narrate),
     }
+}
+
+fn of_a_url(args: &FindArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
+    if args.study != SearchFlags::default() {
+        let what = "`--variant`, `--workload`, `--no-proof`, `--proof-time` and `--share-cpus` are for studies, but \
+                    the target is a URL";
+        return Err(refused(Problem::new(what, "leave the flag out, or give the folder of a study")));
+    }
+    if args.sweep { of_sweep::find(args, narrate) } else { of_url::find(args, narrate) }
 }
 
 /// Whether the target is the folder or the file of a study, and not a URL.

@@ -180,7 +180,7 @@ fn take_as(
         return take_of_fleet(kind, load, choice, control, narrate);
     }
     // Before the head, which has the time of the start.
-    let observer = observe::start(&load.observe, narrate)?;
+    let observer = observe::start(&load.observe, load.plan.duration(), narrate)?;
     let head = head(load);
     if let Some(note) = other_load::note() {
         control.note(note);

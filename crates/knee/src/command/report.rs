@@ -1,4 +1,4 @@
-//! `knee report`: show a saved run in any format, or list them.
+//! `knee report`: show a saved run in any format or the output of another tool, or list what is saved.
 //!
 //! Does not measure and does not judge again: it shows the stored validity.
 
@@ -12,7 +12,8 @@ use knee_report::{View, clean, text};
 
 mod list;
 
-use super::saved::{self, Place, Saved};
+use super::outputs::{self, Opened};
+use super::saved::{Place, Saved};
 use super::{locust, render};
 use crate::args::{Format, ReportArgs, ReportFormat};
 use crate::exit::Exit;
@@ -37,9 +38,10 @@ pub fn report(args: &ReportArgs, narrate: fn(&str)) -> Result<Exit, Problem> {
         return Ok(Exit::Ok);
     }
     let path = store.find(args.record.as_deref().unwrap_or("last"))?;
-    match saved::open(&path, narrate)? {
-        Saved::Run(run, place) => of_run(args, &path, &run, place),
-        Saved::Result(kept) => of_result(args, &path, *kept),
+    match outputs::open(&path, narrate)? {
+        Opened::Saved(Saved::Run(run, place)) => of_run(args, &path, &run, place),
+        Opened::Saved(Saved::Result(kept)) => of_result(args, &path, *kept),
+        Opened::Output(output) => outputs::report(args, *output),
     }
 }
 

@@ -62,7 +62,16 @@ pub fn open(path: &Path, narrate: fn(&str)) -> Result<Saved, Problem> {
 ///
 /// As [`open`], and when the file holds another result.
 pub fn open_run(path: &Path, narrate: fn(&str)) -> Result<Run, Problem> {
-    match open(path, narrate)? {
+    run_of(path, open(path, narrate)?)
+}
+
+/// The run that a file holds.
+///
+/// # Errors
+///
+/// When the file holds another result.
+pub fn run_of(path: &Path, saved: Saved) -> Result<Run, Problem> {
+    match saved {
         Saved::Run(run, _) => Ok(*run),
         Saved::Result(kept) => {
             let what = format!("this is the result of a {}, not a run", kept.summary.kind.name());

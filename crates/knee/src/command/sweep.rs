@@ -6,18 +6,20 @@
 use std::path::PathBuf;
 
 use knee_core::clock;
+use knee_core::record::Run;
 use knee_core::validity::Validity;
 use knee_driver::cpu_use::CpuWatch;
 use knee_driver::process;
 use knee_driver::sweep::{Surroundings as Around, climb};
 use knee_engine::control::{Control, Request};
 use knee_engine::host;
+use knee_report::sweep::stops::StepFindings;
 use knee_report::sweep::{About, json, markdown, svg, text};
 use knee_report::text::{Palette, Style};
 use knee_report::{SweepView, html, kept};
 use knee_study::sweep::conclusion::Facts;
 use knee_study::sweep::course::Ended;
-use knee_study::sweep::{Report, Sweep};
+use knee_study::sweep::{Report, Step, Sweep};
 
 use super::build;
 use super::failed::{Failed, driver_failed, failed, refused};
@@ -37,6 +39,8 @@ mod loader;
 mod saved;
 
 mod script;
+
+pub mod short;
 
 mod url;
 
@@ -128,11 +132,14 @@ fn conduct(
             narrate(&line);
         }
     };
+    let mut found: Vec<StepFindings> = Vec::new();
+    let mut look = |step: &Step, run: &Run| found.push(StepFindings::of(step, run));
     let around = Around {
         pids: &settings.pids,
         watch: watch.as_ref(),
         reset: settings.reset.as_deref(),
         saved: saved.as_mut().map(|saved| &mut saved.steps),
+        look: &mut look,
     };
     let presence = Presence::of_series(&control, narrate);
     let (sweep, fault) = climb(&settings.config, around, loader, &control, &mut observe);
@@ -144,8 +151,9 @@ fn conduct(
     let report = sweep.conclude(facts);
     // What was measured before something failed is reported all the same.
     if fault.is_none() || !report.trials.is_empty() {
-        write(settings, &report, &about, &mut sinks).map_err(failed)?;
-        save(settings, &report, &about, narrate);
+        let view = SweepView::of(&report, &about).with_findings(&found);
+        write(settings, &view, &mut sinks).map_err(failed)?;
+        save(settings, &view, narrate);
     }
     fault.map_or_else(|| Ok(exit_of(&report)), Err)
 }
@@ -168,30 +176,28 @@ fn advise(about: &About, facts: Facts) -> impl FnMut(&Sweep) -> Option<String> {
     }
 }
 
-fn write(settings: &SweepSettings, report: &Report, about: &About, sinks: &mut Sinks) -> Result<(), Problem> {
-    let view = SweepView::of(report, about);
+fn write(settings: &SweepSettings, view: &SweepView<'_>, sinks: &mut Sinks) -> Result<(), Problem> {
     let palette = if settings.color { Palette::Ansi } else { Palette::None };
     let style = Style { palette, unit: settings.time_unit, ..Style::default() };
     let text = match settings.format {
-        SweepFormat::Text => text::render(&view, &style),
-        SweepFormat::Html => html::sweep(&view, &style),
-        SweepFormat::Md => markdown::render(&view, &style),
-        SweepFormat::Json => json::render(&view),
+        SweepFormat::Text => text::render(view, &style),
+        SweepFormat::Html => html::sweep(view, &style),
+        SweepFormat::Md => markdown::render(view, &style),
+        SweepFormat::Json => json::render(view),
     };
     let written = sinks.result.write(text.as_bytes());
     if let Some(json) = &mut sinks.json {
-        json.write(json::render(&view).as_bytes())?;
+        json.write(json::render(view).as_bytes())?;
     }
     if let Some(drawing) = &mut sinks.drawing {
-        drawing.write(svg::render(&view).as_bytes())?;
+        drawing.write(svg::render(view).as_bytes())?;
     }
     written
 }
 
-fn save(settings: &SweepSettings, report: &Report, about: &About, narrate: fn(&str)) {
-    let view = SweepView::of(report, about);
+fn save(settings: &SweepSettings, view: &SweepView<'_>, narrate: fn(&str)) {
     let style = Style { unit: settings.time_unit, ..Style::default() };
-    keep(&kept::sweep(&view, &style).with_page(html::sweep(&view, &style)), narrate);
+    keep(&kept::sweep(view, &style).with_page(html::sweep(view, &style)), narrate);
 }
 
 /// Exit code of a sweep: an invalid result has precedence over the way the sweep ended.

@@ -1,20 +1,27 @@
-//! `knee tour`: a load test, a sweep and a comparison on demo servers whose limits can be computed, in about 90 s.
+//! `knee tour`: a load test, a sweep, a look for what stops the server, and a comparison, on demo servers whose limits
+//! can be computed, in about 90 s.
 //!
 //! Each part is a command that a user could type, printed before it runs as a process of this program. Its result is
 //! also written as a page. Does not measure, and does not judge what the commands find: it compares the sweep's
-//! throughput with the prediction and prints both.
+//! throughput with the prediction and prints both, and what bounds the server is what the rules say about the third
+//! part's run, whatever that is.
 
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use knee_core::record::Run;
 use knee_core::unit::Nanos;
 use knee_driver::private_file;
 use knee_engine::control::{Control, Request};
-use knee_report::number::count;
+use knee_findings::{Bound, Evidence, Finding, Report, examine};
+use knee_report::clean;
+use knee_report::number::{count, counted, level, percent};
+use knee_report::text::ink::wrap_words;
 use serde_json::Value;
 
+use super::saved;
 use crate::args::TourArgs;
 use crate::demo::Demo;
 use crate::demo::server::Service;
@@ -32,6 +39,14 @@ const SERVICE_MS: u64 = 4;
 
 /// Workers of the variant in the comparison.
 const MORE_WORKERS: usize = 12;
+
+/// Users of the third part, who double twice, and how long each level lasts. A rule that compares levels needs users
+/// who grow threefold, and four whole intervals of each level.
+const USERS: [usize; 3] = [8, 16, 32];
+const LEVEL: &str = "5s";
+
+/// Columns of the last lines.
+const COLUMNS: usize = 110;
 
 /// A measured throughput this near the prediction counts as agreement.
 const NEAR: f64 = 0.1;
@@ -56,7 +71,7 @@ const BRIEF: Lengths = Lengths {
     load: "-z 1s",
     sweep: "--step 1s --max-time 8s",
     compare: "--blocks 5 -z 400ms --warm-up 100ms --metric goodput",
-    whole: "about 20 s",
+    whole: "about 35 s",
 };
 
 /// Runs the command.
@@ -74,15 +89,15 @@ pub fn tour(args: &TourArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     // For what the tour alone reads.
     let folder = tempfile::tempdir().map_err(|error| failed(&error))?;
     narrate(&format!(
-        "A tour of knee in {}: a load test, a sweep, a comparison. Ctrl-C ends it.\n\
+        "A tour of knee in {}: a load test, a sweep, what stops the server, a comparison. Ctrl-C ends it.\n\
          The demo server has {WORKERS} workers. A request keeps a worker busy for {SERVICE_MS} ms on average, so the server\n\
          can answer {WORKERS} / {SERVICE_MS} ms = {} requests/s.",
         lengths.whole,
         per_second(service.knee())
     ));
     match parts(&guide, lengths, &service, folder.path()) {
-        Ok(Found { throughput, pages }) => {
-            narrate(&closing(&service, throughput, &pages));
+        Ok(found) => {
+            narrate(&closing(&service, &found));
             Ok(Exit::Ok)
         }
         Err(Stop::Interrupted) => Ok(Exit::Interrupted),
@@ -98,26 +113,37 @@ fn service() -> Service {
 struct Found {
     /// Saturation throughput that the sweep found, in requests/s.
     throughput: f64,
+    /// What bounds the server, as a sentence.
+    bound: String,
     /// The results as pages, in the order of the parts. One that could not be saved has none.
     pages: Vec<PathBuf>,
 }
 
-/// Runs the three parts.
+/// Runs the four parts.
 fn parts(guide: &Guide, lengths: &Lengths, service: &Service, folder: &Path) -> Result<Found, Stop> {
-    let demo = Demo::spawn(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), service)?;
+    let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let demo = Demo::spawn(listen, service)?;
     let url = format!("http://{}/", demo.address());
-    let ((), load) = guide.with_page("load", || load(guide, lengths, service, &url))?;
-    let (throughput, sweep) =
+    let load = guide.with_page("load", || load(guide, lengths, service, &url))?;
+    let sweep =
         guide.with_page("sweep", || sweep(guide, lengths, service, &url, &folder.join("sweep.json")))?;
     drop(demo);
-    let ((), comparison) = guide.with_page("comparison", || compare(guide, lengths))?;
-    Ok(Found { throughput, pages: [load, sweep, comparison].into_iter().flatten().collect() })
+    // Requests of the sweep can still wait in the queue of the first server.
+    let demo = Demo::spawn(listen, service)?;
+    let levels = guide.with_page("levels", || levels(guide, &demo))?;
+    drop(demo);
+    let comparison = guide.with_page("comparison", || compare(guide, lengths))?;
+    Ok(Found {
+        throughput: sweep.found,
+        bound: bound(levels.saved.as_deref()),
+        pages: [load.page, sweep.page, levels.page, comparison.page].into_iter().flatten().collect(),
+    })
 }
 
 fn load(guide: &Guide, lengths: &Lengths, service: &Service, url: &str) -> Result<(), Stop> {
     let rate = service.knee() / 2.0;
     guide.say(
-        "1/3  Load test: half of the load that the server can answer",
+        "1/4  Load test: half of the load that the server can answer",
         "knee sends requests on schedule, even if earlier requests are not answered yet.",
     );
     guide.run(&format!("{url} -q {rate} {}", lengths.load), &[], &[])?;
@@ -131,7 +157,7 @@ fn load(guide: &Guide, lengths: &Lengths, service: &Service, url: &str) -> Resul
 fn sweep(guide: &Guide, lengths: &Lengths, service: &Service, url: &str, json: &Path) -> Result<f64, Stop> {
     let predicted = service.knee();
     guide.say(
-        "2/3  Sweep: how much can it take?",
+        "2/4  Sweep: how much can it take?",
         &format!(
             "The rate rises until the server falls behind. Then the sweep narrows the limit down. Predicted limit: \
              {} requests/s.",
@@ -150,9 +176,29 @@ fn sweep(guide: &Guide, lengths: &Lengths, service: &Service, url: &str, json: &
     Ok(found)
 }
 
+fn levels(guide: &Guide, demo: &Demo) -> Result<(), Stop> {
+    let [few, more, many] = USERS;
+    guide.say(
+        "3/4  Findings: what stops it there?",
+        &format!(
+            "{few}, {more}, then {many} users send one request each as soon as the last one is answered. knee watches the \
+             server and the machine beside them."
+        ),
+    );
+    let stages = format!("{LEVEL}:{few},0s:{more},{LEVEL}:{more},0s:{many},{LEVEL}:{many}");
+    let (address, pid) = (demo.address(), demo.id());
+    let line = format!("http://{address}/ -c {few} --stage {stages} --observe host --observe pid:{pid}");
+    guide.run(&line, &[], &[])?;
+    guide.look(
+        "If rules found what stops the server, it stands below \"What stops it\". `knee explain` with the code in \
+         brackets has the limits. The tour ends with their answer.",
+    );
+    Ok(())
+}
+
 fn compare(guide: &Guide, lengths: &Lengths) -> Result<(), Stop> {
     guide.say(
-        "3/3  Comparison: do more workers help?",
+        "4/4  Comparison: do more workers help?",
         &format!(
             "A has {WORKERS} workers and B has {MORE_WORKERS}, so B should answer 1.5 times as many requests. A and \
              B alternate, and each trial starts a new server."
@@ -173,16 +219,69 @@ fn compare(guide: &Guide, lengths: &Lengths) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What the tour showed, the results as pages, how to test the user's own service, and how to re-test a tuning story.
-fn closing(service: &Service, found: f64, pages: &[PathBuf]) -> String {
+/// What bounds the server by its saved run.
+fn bound(saved: Option<&Path>) -> String {
+    match saved.and_then(|saved| saved::open_run(saved, |_| ()).ok()) {
+        Some(run) => bound_of(&run),
+        None => "What bounds the demo server was not looked for: its run could not be saved.".to_owned(),
+    }
+}
+
+/// What bounds the server by the rules over a run of it and what was observed beside it.
+fn bound_of(run: &Run) -> String {
+    bound_by(&examine(&Evidence::of(run, &run.observations)))
+}
+
+/// The first finding; without one, the resource that is full; without one, that there is neither.
+fn bound_by(report: &Report) -> String {
+    let (first, tightest) = (report.findings.first(), report.bounds.first());
+    if let Some(finding) = first.filter(|finding| !finding.is_hint()) {
+        return format!("What bounds the demo server: {}.", of_rule(finding));
+    }
+    if let Some(bound) = tightest.filter(|bound| bound.is_confirmed()) {
+        return format!("What bounds the demo server: {}.", of_resource(bound));
+    }
+    if let Some(hint) = first {
+        return format!("What bounds the demo server is uncertain. By one figure alone: {}.", of_rule(hint));
+    }
+    if report.ran.is_empty() {
+        let lacks = report.could_not_run.first().map(|rule| clean::line(&rule.lacks));
+        let lacks = lacks.unwrap_or_default();
+        return format!("What bounds the demo server was not looked for: the rules lack {lacks}.");
+    }
+    let rules = counted(report.ran.len() as u64, "rule");
+    let nearest = tightest.map_or_else(String::new, |bound| {
+        format!(" The observed resource that is nearest to its limit: {}.", of_resource(bound))
+    });
+    format!("What bounds the demo server was not found: {rules} ran and found nothing.{nearest}")
+}
+
+/// What a rule found, with the figures in its statement.
+fn of_rule(finding: &Finding) -> String {
+    format!("{} [{}]", clean::line(&finding.statement), finding.code)
+}
+
+/// How full a resource is, and what it allows.
+fn of_resource(bound: &Bound) -> String {
+    format!(
+        "{} ({} busy, at most {} responses/s)",
+        clean::line(&bound.resource),
+        percent(bound.reached),
+        level(bound.limit_per_s)
+    )
+}
+
+/// What the tour showed, what bounds the server, the results as pages, how to test the user's own service, and how to
+/// re-test a tuning story.
+fn closing(service: &Service, found: &Found) -> String {
     let mut lines = vec![format!(
-        "\nShown: a load test that checks itself, a limit (saturation {}), a verdict.\nWhat bounds the server are its \
-         {WORKERS} workers of {SERVICE_MS} ms; the comparison shows what {MORE_WORKERS} do.",
-        agreement(service.knee(), found)
+        "\nShown: a load test that checks itself, a limit (saturation {}), a look for its cause, a verdict.",
+        agreement(service.knee(), found.throughput)
     )];
-    if !pages.is_empty() {
+    lines.extend(wrap_words("", &found.bound, COLUMNS));
+    if !found.pages.is_empty() {
         lines.push("The results as pages for a browser, without a network:".to_owned());
-        lines.extend(pages.iter().map(|page| format!("  {}", page.display())));
+        lines.extend(found.pages.iter().map(|page| format!("  {}", page.display())));
     }
     lines.push(
         "Next, your own service: knee http://127.0.0.1:8080/ -q 100 -z 10s (in a clone: ./try http://...)"
@@ -217,6 +316,16 @@ fn saturation(json: &Path) -> Result<f64, Stop> {
         .pointer("/saturation/goodput")
         .and_then(Value::as_f64)
         .ok_or_else(|| unreadable("names no saturation throughput"))
+}
+
+/// What a part left.
+struct Made<T> {
+    /// What the tour took from it.
+    found: T,
+    /// Its result as saved; `None` if it could not be saved.
+    saved: Option<PathBuf>,
+    /// The same as a page.
+    page: Option<PathBuf>,
 }
 
 /// Runs commands of this program, and explains them.
@@ -263,15 +372,12 @@ impl Guide {
 
     /// Runs a part, and writes what it saved as the page `name`. Without a page if nothing was saved: a folder that
     /// cannot be written is no reason to end a tour.
-    fn with_page<T>(
-        &self,
-        name: &str,
-        part: impl FnOnce() -> Result<T, Stop>,
-    ) -> Result<(T, Option<PathBuf>), Stop> {
+    fn with_page<T>(&self, name: &str, part: impl FnOnce() -> Result<T, Stop>) -> Result<Made<T>, Stop> {
         let before = newest();
         let found = part()?;
         let saved = newest().filter(|saved| before.as_ref() != Some(saved));
-        Ok((found, saved.and_then(|saved| self.page(&saved, name))))
+        let page = saved.as_deref().and_then(|saved| self.page(saved, name));
+        Ok(Made { found, saved, page })
     }
 
     /// Writes a saved result as a page.
@@ -330,6 +436,9 @@ fn failed(error: &std::io::Error) -> Failed {
 
 #[cfg(test)]
 mod tests {
+    use knee_core::validity::Validity;
+    use knee_findings::Confidence;
+
     use super::*;
 
     #[test]
@@ -342,18 +451,68 @@ mod tests {
         );
     }
 
+    /// A service that writes head and body of a response apart, and one that writes them at once.
+    const APART: &[u8] = include_bytes!("../../../knee-findings/tests/records/written-apart.knee");
+    const AT_ONCE: &[u8] = include_bytes!("../../../knee-findings/tests/records/written-at-once.knee");
+
+    fn run(record: &[u8]) -> Run {
+        knee_core::record::run::read(record).unwrap().run
+    }
+
     #[test]
-    fn the_end_names_the_pages_and_the_next_commands() {
-        let text = closing(&service(), 1_990.0, &["/home/a/tour/sweep.html".into()]);
+    fn what_bounds_the_server_is_what_the_rules_say_of_the_run_and_not_what_the_demo_is_known_to_be() {
+        let apart = bound_of(&run(APART));
+        assert!(apart.starts_with("What bounds the demo server: "), "{apart}");
+        assert!(apart.contains("[delayed_ack]"), "{apart}");
+        let at_once = bound_of(&run(AT_ONCE));
+        assert!(at_once.starts_with("What bounds the demo server was not found: "), "{at_once}");
+        assert_ne!(apart, at_once);
+        assert!(bound(None).contains("not looked for"));
+    }
+
+    #[test]
+    fn without_a_finding_a_full_resource_bounds_the_server_and_one_that_is_not_full_is_only_the_nearest() {
+        let of = |reached: f64| {
+            let resource = "CPUs of host".to_owned();
+            let bound = Bound { resource, servers: 2.0, demand_s: 0.001, limit_per_s: 2_000.0, reached };
+            bound_by(&Report { bounds: vec![bound], ran: vec!["cpu_full"], ..Report::default() })
+        };
+        assert_eq!(
+            of(0.97),
+            "What bounds the demo server: CPUs of host (97.0 % busy, at most 2,000 responses/s)."
+        );
+        assert_eq!(
+            of(0.31),
+            "What bounds the demo server was not found: 1 rule ran and found nothing. The observed resource that is \
+             nearest to its limit: CPUs of host (31.0 % busy, at most 2,000 responses/s)."
+        );
+    }
+
+    #[test]
+    fn a_hint_and_an_invalid_run_are_no_answer() {
+        let mut run = run(APART);
+        let mut report = examine(&Evidence::of(&run, &run.observations));
+        report.findings[0].confidence = Confidence::Hint;
+        assert!(bound_by(&report).contains("is uncertain. By one figure alone: "), "{}", bound_by(&report));
+        run.validity.validity = Validity::Invalid;
+        assert_eq!(
+            bound_of(&run),
+            "What bounds the demo server was not looked for: the rules lack a run that is not invalid."
+        );
+    }
+
+    #[test]
+    fn the_end_names_what_bounds_the_server_the_pages_and_the_next_commands() {
+        let bound = "What bounds the demo server: a lock [lock_wait].".to_owned();
+        let mut found = Found { throughput: 1_990.0, bound, pages: vec!["/home/a/tour/sweep.html".into()] };
+        let text = closing(&service(), &found);
         let lines: Vec<&str> = text.trim_start().lines().collect();
         assert_eq!(lines.len(), 6);
-        assert_eq!(
-            lines[1],
-            "What bounds the server are its 8 workers of 4 ms; the comparison shows what 12 do."
-        );
+        assert_eq!(lines[1], found.bound);
         assert_eq!(lines[3], "  /home/a/tour/sweep.html");
         assert!(lines[4].contains("knee http://") && lines[5].contains("./try labs/lorem-news"), "{text}");
-        assert_eq!(closing(&service(), 1_990.0, &[]).trim_start().lines().count(), 4);
+        found.pages.clear();
+        assert_eq!(closing(&service(), &found).trim_start().lines().count(), 4);
     }
 
     #[test]

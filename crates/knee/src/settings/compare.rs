@@ -38,7 +38,7 @@ const METRICS_OF_NOISE: [Metric; 7] =
 /// One side of a comparison, as it was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// A saved run.
+    /// A saved run, or the output of another tool.
     Record(PathBuf),
     /// A running service.
     Url(String),
@@ -65,7 +65,12 @@ pub fn side(text: &str, store: Option<&Store>) -> Result<Side, Problem> {
     }
     let kept = store.map(|store| store.find_run(text));
     let ending = Path::new(text).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    let named = text == "last" || text.starts_with("last~") || matches!(ending, "knee" | "html" | "result");
+    // A URL without its scheme, or a command, can end like an output of another tool.
+    let can_be_file = !text.contains(|c: char| c == ':' || c.is_whitespace());
+    let named = text == "last"
+        || text.starts_with("last~")
+        || matches!(ending, "knee" | "html" | "result")
+        || can_be_file && matches!(ending, "json" | "jsonl" | "ndjson" | "csv" | "txt");
     match kept {
         _ if matches!(ending, "js" | "mjs" | "ts") => Err(Problem::new(
             format!("`{text}` is a script, not a side of a comparison"),
@@ -73,7 +78,7 @@ pub fn side(text: &str, store: Option<&Store>) -> Result<Side, Problem> {
         )),
         Some(Ok(path)) => Ok(Side::Record(path)),
         Some(Err(problem)) if named => Err(problem),
-        None if named => Ok(Side::Record(PathBuf::from(text))),
+        None if named || Path::new(text).is_file() => Ok(Side::Record(PathBuf::from(text))),
         _ if text.contains(char::is_whitespace)
             || text.contains(['/', '\\']) && text.starts_with(['.', '/']) =>
         {
@@ -366,7 +371,11 @@ mod tests {
         );
         assert!(of("last").unwrap_err().what.starts_with("there is no saved run"));
         assert!(of("gone.knee").unwrap_err().what.contains("there is no saved run"));
+        assert!(of("gone.json").unwrap_err().what.contains("there is no saved run"));
+        let url = Ok(Side::Url("http://localhost:8080/data.json".to_owned()));
+        assert_eq!(of("localhost:8080/data.json"), url, "a URL can end like a file");
         assert!(of("./server --port 80").unwrap_err().hint.contains("{port}"));
+        assert!(of("./server --settings a.json").unwrap_err().hint.contains("{port}"));
         assert!(of("shop.js").unwrap_err().hint.contains("--script shop.js"));
     }
 

@@ -256,6 +256,12 @@ Transfer/sec:      6.00MB
 ```
 ";
 
+/// A summary of k6.
+const SUMMARY: &str = r#"{"metrics":{
+"http_req_duration":{"type":"trend","contains":"time","values":{"avg":50,"min":10,"med":40,"max":200,"p(95)":120}},
+"http_reqs":{"type":"counter","contains":"default","values":{"count":1000,"rate":100}}},
+"state":{"testRunDurationMs":10000}}"#;
+
 /// Files that the documents name.
 fn lay_out(home: &Home, url: &str) {
     for name in ["script.js", "checkout.js", "shop.js", "orders.js"] {
@@ -265,6 +271,9 @@ fn lay_out(home: &Home, url: &str) {
     home.file("body.json", "{}");
     home.file("bodies.txt", "one\ntwo\n");
     home.file("file.csv", "a,b\n");
+    home.file("before.json", SUMMARY);
+    home.file("after.json", SUMMARY);
+    home.file("wrk.txt", AUDITED);
     for (name, part) in [
         ("one.knee", "0:1/2"),
         ("two.knee", "1/2:1"),

@@ -74,6 +74,8 @@ fn flags_of_a_study_and_flags_of_a_load_are_not_mixed() {
     refused(home.knee("find -c 5").arg(folder).run(), "the flags of a load are for a URL");
     refused(home.knee("find --variant no").arg(folder).run(), "the study has no variant `no`");
     refused(home.knee("find --workload no").arg(folder).run(), "choose one of: list");
+    refused(home.knee("find --sweep").arg(folder).run(), "`--sweep` is for a URL");
+    refused(home.knee("find http://127.0.0.1:1/ --sweep -q 5").run(), "`--sweep` chooses the load");
     refused(home.knee("find ./gone").run(), "there is no file or folder `./gone`");
     refused(home.knee("find").run(), "`TARGET` is missing");
     refused(home.knee("find --proof-time 0").arg(folder).run(), "`--proof-time 0` is not above zero");

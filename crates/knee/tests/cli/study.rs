@@ -55,13 +55,13 @@ fn command(folder: &Path, flags: &[&str]) -> Command {
 }
 
 /// The packed trials of a whole study, line by line.
-fn saved(folder: &Path) -> String {
+pub fn saved(folder: &Path) -> String {
     let packed = fs::read(folder.join("trials.jsonl.zst")).unwrap();
     String::from_utf8(zstd::decode_all(&packed[..]).unwrap()).unwrap()
 }
 
 /// The trials of a whole study as it leaves them when it is killed: the file, and its lines.
-fn unpacked(folder: &Path) -> (PathBuf, String) {
+pub fn unpacked(folder: &Path) -> (PathBuf, String) {
     let (file, kept) = (folder.join(".knee/trials.jsonl"), saved(folder));
     fs::write(&file, &kept).unwrap();
     fs::remove_file(folder.join("trials.jsonl.zst")).unwrap();
@@ -330,18 +330,20 @@ fn a_dry_run_lists_the_trials_in_their_order_with_the_time_they_take() {
 }
 
 #[test]
-fn a_script_gets_the_address_of_another_service_and_the_generator_has_a_cpu_of_its_own() {
+fn a_script_gets_the_address_of_another_service_and_its_duration_and_the_generator_has_a_cpu_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
     study_of_the_demo_server(folder.path());
     let file = folder.path().join("study.toml");
     let text = fs::read_to_string(&file).unwrap();
     let main = text.split_once("[service.main]").unwrap().1.split_once("[switches").unwrap().0;
     let more = format!("[generator]\ncpus = \"0\"\n\n[service.called]{main}[service.main]");
-    let script = "script = \"both.js\"\nenv = { CALLED = \"http://localhost:{service.called.port}\" }\n";
+    // The script has no duration of its own.
+    let script = "script = \"both.js\"\nenv = { CALLED = \"http://localhost:{service.called.port}\", \
+                  DURATION = \"{duration}\" }\n";
     let text = text.replacen("[service.main]", &more, 1).replace("path = \"/\"\nconnections = 2\n", script);
     fs::write(&file, &text).unwrap();
     let both = "import http from 'k6/http';
-export const options = { vus: 1, duration: '1s' };
+export const options = { vus: 1, duration: __ENV.DURATION };
 export default function () {
     if (__ENV.CALLED === __ENV.BASE_URL) throw new Error('one and the same');
     http.get(`${__ENV.CALLED}/healthz`);
@@ -355,6 +357,8 @@ export default function () {
         let measured = &entry["result"]["measured"];
         assert!(measured["requests"].as_u64().unwrap() > 0, "{entry:#}");
         assert_eq!(measured["figures"]["errors"]["value"], 0.0, "{entry:#}");
+        let warnings = measured["warnings"].as_array().unwrap();
+        assert!(warnings.iter().all(|warning| warning["code"] != "cut_short"), "{entry:#}");
         if cfg!(target_os = "linux") {
             assert_eq!(measured["placement"]["cpus"]["generator"], "0", "{entry:#}");
         }

@@ -209,3 +209,59 @@ fn a_script_climbs_in_iterations_and_its_requests_are_counted() {
     }
     assert_eq!(steps[0]["level"], 10.0);
 }
+
+#[test]
+fn what_stops_it_is_said_at_the_first_level_beyond_the_limit_and_saved_with_the_result() {
+    let server = Server::start(Pace::InTurn(Duration::from_millis(5)));
+    let home = tempfile::tempdir().unwrap();
+    let flags = ["--rates", "40,120,260", "--step", "1500ms", "--in-flight", "64"];
+    let document = parsed(&sweep(&server.url, home.path(), &flags).output().unwrap().stdout);
+    let findings = &document["findings"];
+    let level = findings["level"].as_f64().unwrap();
+    let beyond = document["capacity"]["high"].as_f64().filter(|_| findings["is_beyond"] == true);
+    assert!(beyond.is_none_or(|beyond| level >= beyond), "{findings:#}");
+    let of_step = |number: &Value| {
+        let steps = document["steps"].as_array().unwrap();
+        steps.iter().find(|step| &step["number"] == number).unwrap().clone()
+    };
+    assert_eq!(of_step(&findings["step"])["level"], findings["level"]);
+
+    let mut report = Command::new(env!("CARGO_BIN_EXE_knee"));
+    report.args(["report", "last", "--all-findings"]).env("KNEE_HOME", home.path());
+    let told = String::from_utf8(report.output().unwrap().stdout).unwrap();
+    assert!(told.contains("\nWhat stops it at "), "{told}");
+    let ran = findings["report"]["ran"].as_array().unwrap();
+    if cfg!(debug_assertions) {
+        // A debug build does not measure.
+        assert!(ran.is_empty() && told.contains("it needs a run that is not invalid"), "{told}");
+        return;
+    }
+    let found = findings["report"]["findings"].as_array().unwrap();
+    let places = found.iter().find(|one| one["code"] == "fixed_places");
+    // On a busy machine the CPUs are full as well, or more steps fail than those beyond the limit.
+    let is_calm = document["cpu"]["busy"].as_f64().is_some_and(|busy| busy < 0.5) && level > LIMIT;
+    let has_run = ran.contains(&Value::from("fixed_places"));
+    assert!((has_run && places.is_some()) || !is_calm, "the CPUs are known: {findings:#}");
+    if let Some(places) = places {
+        assert!(places["statement"].as_str().unwrap().contains(" places (CPUs "), "{places:#}");
+    }
+}
+
+#[test]
+fn a_search_for_the_limit_of_a_url_sweeps_first_and_looks_there() {
+    let server = Server::start(Pace::InTurn(Duration::from_millis(5)));
+    let home = tempfile::tempdir().unwrap();
+    let mut find = Command::new(env!("CARGO_BIN_EXE_knee"));
+    find.args(["find", "--sweep", "-z", "15s", "--output-format", "json"]).arg(&server.url);
+    let output = find.env("KNEE_HOME", home.path()).stdin(Stdio::null()).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.lines().filter(|line| line.starts_with("step ")).count() >= 3, "{told}");
+    assert!(told.contains("record: "), "{told}");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let title = document["title"].as_str().unwrap();
+    assert!(title.starts_with(&format!("{} at ", server.url)) && title.contains(" requests/s"), "{title}");
+    // The result of the sweep comes first. On a busy machine, no level can pass.
+    let result = document["notes"][0].as_str().unwrap();
+    assert!(result.starts_with("Capacity") || result.starts_with("Every level failed"), "{result}");
+    assert_eq!(document["proof"]["state"], "not_tried");
+}

@@ -1,7 +1,8 @@
 //! Each defect of the shop is there, and its healthy twin does not have it.
 //!
 //! Starts PostgreSQL and Redis on free ports. Needs the feature `store-tests`; without it the tests are listed as ignored.
-//! Defects of SQLite are tested beside `views`, `bookings`, `ranks` and `atlas`, the page of their connections in `sqlite`.
+//! Defects of SQLite are tested beside `views`, `bookings`, `ranks`, `atlas` and `loans`, the page of their connections
+//! in `sqlite`.
 //! Does not use the load generator and none of its rules.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a helper of a test fails the test")]
@@ -27,6 +28,7 @@ mod notes;
 mod office;
 mod parcels;
 mod partner;
+mod parts;
 mod receipts;
 mod refunds;
 mod sales;
@@ -34,7 +36,10 @@ mod servers;
 mod sheets;
 mod sqlite;
 mod stores;
+mod surveys;
 mod tills;
+mod timelines;
 mod todos;
+mod trips;
 mod visitors;
 mod wishes;

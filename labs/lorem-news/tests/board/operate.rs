@@ -46,6 +46,16 @@ fn every_benchmark_route_returns_a_page() {
 }
 
 #[test]
+fn every_hundredth_page_is_an_error_if_that_is_asked_for_and_no_probe_is() {
+    let board = Board::start(&["--fail-every", "100"]);
+    let mut browser = Browser::new(&board);
+    let failed = (0..300).filter(|_| browser.get("/posts").status == 500).count();
+    assert_eq!(failed, 3);
+    let failed = (0..150).filter(|_| browser.get("/ready").status != 200).count();
+    assert_eq!(failed, 0);
+}
+
+#[test]
 fn pages_have_the_published_size() {
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path(), &[]);

@@ -464,3 +464,19 @@ async fn a_watcher_gets_events_of_tasks_and_executions() {
     }
     assert!(told.contains("event: events\n"), "{told}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
+async fn no_task_calls_this_machine_by_address_or_name_if_private_targets_are_refused() {
+    let cluster = cluster::empty();
+    let node = Node::seeded(&cluster, &["--private-targets", "deny"]).await;
+    let stub = Stub::start(&[]);
+    for url in [stub.url.clone(), stub.url.replace("127.0.0.1", "localhost")] {
+        let task = node.call(&url).await;
+        let execution = ended(&node, &task).await.remove(0);
+        assert_eq!(execution["status"].as_str(), Some("failed"), "{url}: {execution}");
+        let reason = execution["error_message"].as_str().unwrap();
+        assert!(reason.contains("not a public one"), "{url}: {reason}");
+    }
+    assert_eq!(stub.count("calls").await, 0);
+}

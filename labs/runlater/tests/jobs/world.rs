@@ -94,7 +94,8 @@ impl Node {
         cluster.ready().await;
         let url = cluster.url();
         let fixed = ["serve", "--postgres", &url, "--listen", "127.0.0.1:0", "--log-level", "error"];
-        let limits = ["--rate-limit-minute", "0", "--rate-limit-hour", "0"];
+        // The targets of the tests are on this machine.
+        let limits = ["--rate-limit-minute", "0", "--rate-limit-hour", "0", "--private-targets", "allow"];
         let Listening { process, url, output } = spawn(&[&fixed[..], &limits, flags].concat());
         Self { process, url, client: reqwest::Client::new(), _output: output }
     }

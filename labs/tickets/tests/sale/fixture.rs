@@ -120,6 +120,11 @@ impl Service {
         response(self.client.get(format!("{}/{route}", self.url))).await
     }
 
+    /// A request to a path, not sent yet.
+    pub fn request(&self, method: reqwest::Method, path: &str) -> reqwest::RequestBuilder {
+        self.client.request(method, format!("{}{path}", self.url))
+    }
+
     /// Sends many orders concurrently.
     pub async fn send_concurrently(&self, route: &str, orders: Vec<String>) -> Counts {
         let request = self.client.post(format!("{}/{route}", self.url));
@@ -181,7 +186,8 @@ impl Response {
     }
 }
 
-async fn response(request: reqwest::RequestBuilder) -> Response {
+/// Sends a request and reads the whole response.
+pub async fn response(request: reqwest::RequestBuilder) -> Response {
     let response = request.send().await.unwrap();
     Response { status: response.status().as_u16(), body: response.text().await.unwrap() }
 }

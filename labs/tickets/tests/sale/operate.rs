@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::fixture::{Service, Stores};
-use testbed::{signal, wait};
+use crate::fixture::{Counts, Service, Stores, body};
+use testbed::{signal, succeed, wait};
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
@@ -70,14 +70,12 @@ async fn startup_errors_have_a_hint_and_do_not_show_the_password() {
         String::from_utf8(output.stderr).unwrap()
     };
     let error = stderr("serve", &["--listen", "127.0.0.1:0"]);
-    assert!(
-        error.contains("error: ") && error.contains("hint: start PostgreSQL, then make tickets"),
-        "{error}"
-    );
+    assert!(error.contains("lacks 1 of the steps") && error.contains("hint: tickets migrate"), "{error}");
     let secret =
         stores.cluster.url().replace("postgres@", "postgres:geheim@").replace("/postgres", "/missing");
     let error = stderr("serve", &["--listen", "127.0.0.1:0", "--postgres", &secret]);
     assert!(error.contains("error: ") && !error.contains("geheim"), "{error}");
+    assert!(error.contains("hint: start PostgreSQL, then make tickets"), "{error}");
     let secret = format!("{}?password=geheim", stores.cluster.url().replace("/postgres", "/missing"));
     let error = stderr("serve", &["--listen", "127.0.0.1:0", "--postgres", &secret]);
     assert!(error.contains("error: ") && !error.contains("geheim"), "{error}");
@@ -148,4 +146,111 @@ async fn more_clients_than_the_default_limit_of_open_files_are_served_concurrent
         }
     };
     tokio::time::timeout(Duration::from_secs(60), buyers).await.expect("buyers wait for ever");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
+async fn migrate_makes_empty_tables_once_and_takes_over_older_ones_with_their_sales() {
+    let stores = Stores::empty().await;
+    // As another program has it that shares the database.
+    stores.cluster.execute("CREATE TABLE schema_migrations AS SELECT 2 AS version").await;
+    let migrate = || succeed(&mut stores.command("migrate", &[]));
+    assert_eq!((migrate().trim(), migrate().trim()), ("1 steps applied", "0 steps applied"));
+    let service = Service::open(&stores, &[]);
+    assert_eq!(service.get("tickets").await.body, r#"{"tickets":[]}"#);
+    assert_eq!(service.order("pg-reserve-ticket", &[("a", 1)]).await.code(), "unknown_ticket");
+    drop(service);
+
+    stores.seed(&["--tickets", "2", "--stock", "10", "--units-per-ticket", "10"]);
+    // As an earlier version of the program made them.
+    stores.cluster.execute("DROP TABLE tickets_migrations").await;
+    let service = Service::open(&stores, &[]);
+    assert_eq!(service.get("tickets").await.body, r#"{"tickets":["a","b"]}"#);
+    assert_eq!(service.order("pg-reserve-ticket", &[("a", 3)]).await.status, 200);
+    assert_eq!(migrate().trim(), "0 steps applied");
+    assert_eq!(stores.cluster.number("SELECT count(*) FROM ticket_units WHERE reserved").await, 3);
+    drop(service);
+    stores.seed(&["--tickets", "2", "--units-per-ticket", "10", "--replace"]);
+    let others = stores.cluster.number("SELECT count(*) FROM schema_migrations").await;
+    assert_eq!(others, 1, "those of another program stay");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
+async fn without_flags_no_order_of_five_hundred_users_fails() {
+    let stores = Stores::start(&["max_connections=100"]).await;
+    stores.seed(&["--tickets", "3", "--stock", "5000", "--units-per-ticket", "5000"]);
+    let service = Service::open(&stores, &[]);
+    for route in ["complex-redis-decrement", "redis-decrement", "pg-reserve-ticket"] {
+        let counts = service.send_concurrently(route, vec![body(&[("a", 2), ("b", 1)]); 500]).await;
+        assert_eq!(counts, Counts { sold: 500, refused: 0, failed: 0 }, "{route}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
+async fn metrics_count_orders_by_route_and_status_and_batches_by_kind() {
+    let stores = Stores::seeded(10, 5).await;
+    let service = Service::open(&stores, &["--record", "grouped", "--order-age", "1"]);
+    for status in [200, 200, 409] {
+        assert_eq!(service.order("pg-reserve-ticket", &[("a", 2)]).await.status, status);
+    }
+    assert_eq!(service.order("redis-decrement", &[("b", 1)]).await.status, 200);
+    assert_eq!(service.order("orders", &[("c", 3)]).await.status, 201);
+    let expired = "tickets_expired_tickets_total 3";
+    wait("the order expires", async || service.get("metrics").await.body.contains(expired)).await;
+    let text = service.get("metrics").await.body;
+    for line in [
+        r#"tickets_requests_total{route="/pg-reserve-ticket",method="POST",status="200"} 2"#,
+        r#"tickets_requests_total{route="/pg-reserve-ticket",method="POST",status="409"} 1"#,
+        r#"tickets_requests_total{route="/redis-decrement",method="POST",status="200"} 1"#,
+        r#"tickets_requests_total{route="/orders",method="POST",status="201"} 1"#,
+        r#"tickets_requests_total{route="/pg-decrement-ticket",method="POST",status="200"} 0"#,
+        r#"tickets_batches_total{kind="counters"} 1"#,
+        r#"tickets_batches_total{kind="units"} 3"#,
+        r#"tickets_batched_total{kind="record"} 1"#,
+        // That of the start.
+        "tickets_counter_rebuilds_total 1",
+        "tickets_db_waiting 0",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
+async fn a_body_that_arrives_too_slowly_is_refused_and_sells_nothing() {
+    let stores = Stores::seeded(0, 5).await;
+    let service = Service::open(&stores, &["--body-timeout-ms", "2000"]);
+    let address = service.url.strip_prefix("http://").unwrap();
+    let order = body(&[("a", 1)]);
+    let (first, rest) = order.split_at(order.len() / 2);
+    let length = order.len();
+    let head = format!("POST /pg-reserve-ticket HTTP/1.1\r\nHost: sale\r\nContent-Length: {length}\r\n\r\n");
+    for (has_rest, status) in [(true, "HTTP/1.1 200"), (false, "HTTP/1.1 408")] {
+        let mut buyer = TcpStream::connect(address).await.unwrap();
+        buyer.write_all(format!("{head}{first}").as_bytes()).await.unwrap();
+        if has_rest {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            buyer.write_all(rest.as_bytes()).await.unwrap();
+        }
+        let mut response = [0; 12];
+        buyer.read_exact(&mut response).await.unwrap();
+        assert_eq!(String::from_utf8_lossy(&response), status);
+    }
+    assert_eq!(stores.cluster.number("SELECT count(*) FROM ticket_units WHERE reserved").await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
+async fn people_get_a_page_and_unknown_paths_a_reason() {
+    let stores = Stores::seeded(1, 1).await;
+    let service = Service::open(&stores, &[]);
+    let page = service.get("").await;
+    assert_eq!(page.status, 200);
+    assert!(page.body.contains("<title>Tickets</title>"), "{page:?}");
+    let unknown = service.get("no/such/path").await;
+    assert_eq!((unknown.status, unknown.code().as_str()), (404, "unknown_path"));
+    let method = service.delete("orders").await;
+    assert_eq!((method.status, method.code().as_str()), (405, "bad_method"));
 }

@@ -121,7 +121,8 @@ impl Proven {
 
     /// Whether the trials decide anything about it.
     pub fn is_decided(&self) -> bool {
-        self.tried().is_some() && self.verdict.as_deref().is_some_and(|verdict| verdict != "undecided")
+        let decides = |verdict: &str| !["undecided", "open"].contains(&verdict);
+        self.tried().is_some() && self.verdict.as_deref().is_some_and(decides)
     }
 
     /// The part of the gap to the healthy twin that the remedy closes; `None` if there is next to no gap.
@@ -235,8 +236,10 @@ mod tests {
         assert!(proven.closed().is_some_and(|part| (part - 80.0 / 90.0).abs() < 1e-9));
         proven.twin_mean_ms = Some(95.0);
         assert_eq!(proven.closed(), None, "a gap of 5 % is none");
-        proven.verdict = Some("undecided".to_owned());
-        assert!(!proven.is_decided());
+        for verdict in ["undecided", "open"] {
+            proven.verdict = Some(verdict.to_owned());
+            assert!(!proven.is_decided(), "{verdict}");
+        }
     }
 
     #[test]

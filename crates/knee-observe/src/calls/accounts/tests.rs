@@ -40,6 +40,7 @@ fn after(sent: u32, received: u32, ages: [u32; 2]) -> Traffic {
         received_bytes: u64::from(received) * 2_000,
         sent_segments: sent,
         received_segments: received,
+        unsent_bytes: 0,
     }
 }
 
@@ -124,6 +125,45 @@ fn calls_that_are_the_same_are_alike_however_many_are_between_two_looks() {
 }
 
 #[test]
+fn a_connection_that_waits_at_each_look_has_spans_and_no_call_is_in_two_of_them() {
+    let mut accounts = Accounts::default();
+    // Of each call, the answer takes almost all of the time until the next question.
+    for calls in [1, 4, 7, 12] {
+        look(&mut accounts, &[call(7, after(calls + 1, calls, [4, 24]))]);
+    }
+    assert_eq!([figure(&accounts, "spans", LABEL), figure(&accounts, "spans_alike", LABEL)], [3, 2]);
+    // Idle, waiting, idle, waiting: one span from idle to idle.
+    let mut accounts = Accounts::default();
+    for calls in [1, 3] {
+        look(&mut accounts, &[call(7, after(calls, calls, [12, 4]))]);
+        look(&mut accounts, &[call(7, after(calls + 2, calls + 1, [4, 24]))]);
+    }
+    assert_eq!(figure(&accounts, "spans", LABEL), 1);
+    // The same question again and no answer is none.
+    let mut accounts = Accounts::default();
+    for age in [4, 104, 204] {
+        look(&mut accounts, &[call(7, after(5, 4, [age, age + 20]))]);
+    }
+    assert_eq!(figure(&accounts, "spans", LABEL), 0);
+}
+
+#[test]
+fn what_is_held_back_behind_a_question_for_longer_than_a_tick_is_seen_once_per_look() {
+    let mut accounts = Accounts::default();
+    let holds = |inode, age| call(inode, Traffic { unsent_bytes: 28, ..after(6, 5, [age, age + 8]) });
+    for (sockets, held) in [
+        (vec![call(7, after(5, 5, [12, 4]))], 0),
+        (vec![holds(7, 4)], 0),
+        (vec![holds(7, 12), holds(8, 12)], 1),
+        (vec![call(7, after(6, 6, [12, 4])), holds(8, 24)], 2),
+        (vec![call(7, after(6, 6, [12, 4])), call(8, after(6, 6, [12, 4]))], 2),
+    ] {
+        look(&mut accounts, &sockets);
+        assert_eq!(figure(&accounts, "held", LABEL), held, "{sockets:?}");
+    }
+}
+
+#[test]
 fn calls_at_once_are_ahead_of_the_requests_and_calls_one_after_another_are_not() {
     let mut accounts = Accounts::default();
     look(&mut accounts, &[call(7, after(1, 1, [12, 4])), call(8, after(1, 1, [12, 4]))]);
@@ -165,6 +205,38 @@ fn the_number_that_waits_differs_by_more_with_calls_at_once_than_with_calls_one_
     let of = |accounts: &Accounts| ["groups", "variance"].map(|name| figure(accounts, name, ""));
     assert_eq!(of(&at_once), [3, 3], "0 and 2, a variance of 1");
     assert_eq!(of(&in_series), [3, 0], "always 1");
+}
+
+#[test]
+fn a_user_sees_at_how_many_looks_so_many_calls_were_open_with_the_requests_beside_them() {
+    let mut accounts = Accounts::default();
+    let at_rest = |inode| call(inode, after(2, 2, [12, 4]));
+    let waiting = |inode| call(inode, after(3, 2, [4, 40]));
+    let in_progress = |inode| request(inode, after(3, 4, [40, 8]));
+    look(&mut accounts, &[at_rest(7), at_rest(8)]);
+    look(&mut accounts, &[waiting(7), at_rest(8), in_progress(20), in_progress(21)]);
+    look(&mut accounts, &[waiting(7), waiting(8), in_progress(20), in_progress(21), in_progress(22)]);
+    look(&mut accounts, &[call(7, after(3, 3, [12, 4])), waiting(8)]);
+    let of = |level: u32| figure(&accounts, "waiting_looks", &format!("{LABEL} {level}"));
+    assert_eq!([of(1), of(2), of(3)], [2, 1, 0]);
+    assert_eq!(figure(&accounts, "waiting_requests", LABEL), 2 + 2 * 3);
+}
+
+#[test]
+fn a_connection_that_no_look_saw_idle_shows_its_questions_under_way_since_it_was_opened() {
+    let mut accounts = Accounts::default();
+    look(&mut accounts, &[]);
+    look(&mut accounts, &[call(7, after(3, 2, [4, 40]))]);
+    look(&mut accounts, &[call(7, after(9, 8, [4, 40]))]);
+    let of = |accounts: &Accounts| {
+        ["pending", "pending_sent", "pending_received"].map(|name| figure(accounts, name, LABEL))
+    };
+    assert_eq!(of(&accounts), [2, 12, 10]);
+    look(&mut accounts, &[call(7, after(90, 89, [4, 40]))]);
+    assert_eq!(of(&accounts), [2, 12, 10], "that is long ago");
+    let mut unknown = Accounts::default();
+    look(&mut unknown, &[call(7, after(3, 2, [4, 40]))]);
+    assert_eq!(of(&unknown), [0, 0, 0], "what it did before the first look is not known");
 }
 
 #[test]

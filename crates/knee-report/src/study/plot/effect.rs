@@ -30,7 +30,8 @@ pub(super) fn primary(conclusion: &Conclusion) -> Option<Drawing> {
     let metric = *conclusion.metrics.first()?;
     let all: Vec<&Effect> =
         conclusion.effects.iter().filter(|effect| effect.primary && effect.change.is_some()).collect();
-    let mut headline = conclusion.headline.decided.iter().chain(&conclusion.headline.others);
+    let headline = &conclusion.headline;
+    let mut headline = headline.decided.iter().chain(&headline.others).chain(&headline.open);
     let decisive = headline.find_map(|index| conclusion.effects.get(*index))?;
     let few = all.len() <= PRIMARY_MAX;
     let mut rows = Vec::new();
@@ -239,6 +240,6 @@ const fn colour(verdict: Verdict) -> RGBColor {
         Verdict::Better => GREEN,
         Verdict::Worse => ORANGE,
         Verdict::Same | Verdict::More | Verdict::Less => BLUE,
-        Verdict::Undecided => FAINT,
+        Verdict::Undecided | Verdict::Open => FAINT,
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
+use knee_report::study::markdown;
 use knee_study::compare::{Asked, B, variant};
 use knee_study::metric::Metric;
 use knee_study::statistics::verdict::Verdict;

@@ -1,23 +1,20 @@
 //! A search behind a URL: one load beside observers. Nothing is started, so nothing is changed.
 
-use knee_engine::secret;
 use knee_findings::Finding;
 use knee_report::View;
 use knee_report::find::Search;
 
+use super::by_hand::{NOT_STARTED, by_hand};
 use super::choice::{self, not_tried};
 use super::writer::Writer;
-use crate::args::{AmountFlags, FindArgs, LoadArgs, LoadFlags, OutputFlags, SearchFlags};
+use crate::args::{AmountFlags, FindArgs, LoadArgs, LoadFlags, OutputFlags};
 use crate::command::INCOMPLETE;
 use crate::command::failed::{Failed, failed, refused};
 use crate::command::journal::Record;
 use crate::command::load::{self, Taken};
 use crate::exit::Exit;
-use crate::problem::{Problem, on_one_line};
+use crate::problem::on_one_line;
 use crate::settings::output::Progress;
-
-/// What knee does not write to.
-const NOT_STARTED: &str = "a database that it did not start";
 
 /// The load, unless flags set another one.
 const CONNECTIONS: &str = "20";
@@ -30,11 +27,6 @@ const WARM_UP: &str = "2s";
 ///
 /// What is wrong with what was typed, or what failed on this machine.
 pub fn find(args: &FindArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
-    if args.study != SearchFlags::default() {
-        let what = "`--variant`, `--workload`, `--no-proof`, `--proof-time` and `--share-cpus` are for studies, but \
-                    the target is a URL";
-        return Err(refused(Problem::new(what, "leave the flag out, or give the folder of a study")));
-    }
     let mut writer = Writer::open(args).map_err(refused)?;
     let mut load = load::checked(&load_args(args), narrate)?;
     if args.output.quiet {
@@ -87,39 +79,6 @@ fn amount(typed: &AmountFlags) -> AmountFlags {
         amount.connections.get_or_insert_with(|| CONNECTIONS.to_owned());
     }
     amount
-}
-
-/// What to type to try the remedy of the first finding. Addresses of sources are without their secrets: this is saved.
-fn by_hand(view: &View, args: &FindArgs) -> Vec<String> {
-    let Some(first) = view.findings.findings.first().filter(|first| !first.is_hint()) else {
-        return Vec::new();
-    };
-    let url = quoted(&args.target);
-    let again = "# then again: what stops it now";
-    let observe =
-        args.observe.targets.iter().fold(String::new(), |text, target| {
-            text + " --observe " + &quoted(&secret::shown_script(target))
-        });
-    match first.remedy.sql() {
-        Some(sql) => vec![
-            format!("# in {}", first.subject.source.as_deref().unwrap_or("the database")),
-            format!("{};", sql.replacen("CREATE INDEX", "CREATE INDEX CONCURRENTLY", 1)),
-            again.to_owned(),
-            format!("knee find {url}{observe}"),
-            "# for an interval: a study of both variants, docs/guide/study.md".to_owned(),
-        ],
-        None => vec![
-            "# with the service as it is, and with the remedy".to_owned(),
-            "knee compare './old --port {port}' './new --port {port}'".to_owned(),
-            again.to_owned(),
-            format!("knee find {url}{observe}"),
-        ],
-    }
-}
-
-/// As a shell takes it.
-fn quoted(text: &str) -> String {
-    shlex::try_quote(text).unwrap_or_default().into_owned()
 }
 
 #[cfg(test)]

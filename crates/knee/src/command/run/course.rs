@@ -374,7 +374,7 @@ impl Job<'_> {
         narrate: fn(&str),
     ) -> Result<Taken, Failed> {
         let unable = |error: &dyn std::fmt::Display| failed(Problem::new(error.to_string(), ""));
-        let observer = observe::start(&self.asked.observe, narrate)?;
+        let observer = observe::start(&self.asked.observe, plan.duration(), narrate)?;
         let head = Head {
             measured_from: plan.warm_up,
             plan,

@@ -88,7 +88,7 @@ fn lines(definition: &Definition, folder: &Path, standing: &mut Standing) -> Vec
         lines.push(format!("{name} is at {}", on_one_line(&url)));
     }
     for workload in definition.workloads.iter().take(SHOWN) {
-        if let Some(line) = attempt(workload, folder, standing) {
+        if let Some(line) = attempt(definition, workload, folder, standing) {
             lines.push(format!("to try `{}`: {line}", on_one_line(&workload.name)));
         }
     }
@@ -101,7 +101,12 @@ fn lines(definition: &Definition, folder: &Path, standing: &mut Standing) -> Vec
 }
 
 /// A command line that sends what a workload sends: one request, or the script.
-fn attempt(workload: &Workload, folder: &Path, standing: &mut Standing) -> Option<String> {
+fn attempt(
+    definition: &Definition,
+    workload: &Workload,
+    folder: &Path,
+    standing: &mut Standing,
+) -> Option<String> {
     let (_, running) = standing.services.iter().find(|(name, _)| *name == workload.service)?;
     let url = running.url.clone();
     let mut words: Vec<String> = Vec::new();
@@ -122,7 +127,7 @@ fn attempt(workload: &Workload, folder: &Path, standing: &mut Standing) -> Optio
             words.push(folder.join(path).display().to_string());
             words.extend(["-e".to_owned(), format!("BASE_URL={url}")]);
             for (name, text) in env {
-                let value = standing.fill(text, &workload.name, name).ok()?;
+                let value = standing.fill(text, &workload.name, name, definition.lasts(workload)).ok()?;
                 words.extend(["-e".to_owned(), format!("{name}={value}")]);
             }
         }
