@@ -83,4 +83,15 @@ mod tests {
         assert!(error.contains("`todo`") && error.contains("todos"), "{error}");
         assert_eq!(Options::brief().chosen().unwrap().len(), LABS.len());
     }
+
+    #[test]
+    fn every_lab_with_a_document_is_tried() {
+        let labs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../labs");
+        for lab in std::fs::read_dir(labs).unwrap() {
+            let lab = lab.unwrap();
+            let name = lab.file_name().to_string_lossy().into_owned();
+            let is_tried = LABS.iter().any(|known| known.name == name);
+            assert_eq!(is_tried, lab.path().join("src/openapi.json").is_file(), "{name}");
+        }
+    }
 }

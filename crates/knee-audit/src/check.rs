@@ -10,6 +10,7 @@ mod little;
 mod mean;
 mod noise;
 mod omission;
+mod optimum;
 mod order;
 mod part;
 mod row;
@@ -26,7 +27,7 @@ use crate::measurement::Document;
 const FINDINGS_MAX: usize = 500;
 
 /// Every check. Each is independent of the others.
-const CHECKS: [fn(&Document) -> Vec<Finding>; 16] = [
+const CHECKS: [fn(&Document) -> Vec<Finding>; 17] = [
     little::check,
     count::check,
     capped::check,
@@ -40,13 +41,14 @@ const CHECKS: [fn(&Document) -> Vec<Finding>; 16] = [
     cut_off::check,
     generator::check,
     row::check,
+    optimum::check,
     scaling::check,
     noise::check,
     sample_size::check,
 ];
 
 /// Names of the checks.
-pub const NAMES: [&str; 16] = [
+pub const NAMES: [&str; 17] = [
     little::NAME,
     count::NAME,
     capped::NAME,
@@ -60,6 +62,7 @@ pub const NAMES: [&str; 16] = [
     cut_off::NAME,
     generator::NAME,
     row::NAME,
+    optimum::NAME,
     scaling::NAME,
     noise::NAME,
     sample_size::NAME,

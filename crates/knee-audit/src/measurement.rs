@@ -137,6 +137,30 @@ impl Named {
     }
 }
 
+/// What a cell of a table is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It names the row.
+    Label,
+    /// It says something about the row, by the title of its column.
+    Note,
+    /// It has the load of the row, which was read; words can follow the number.
+    Load,
+    /// It has a setting, or a figure that was not read.
+    Other,
+}
+
+/// A cell of a table that is more than a figure that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// Its column, from 0.
+    pub column: usize,
+    /// What it is for.
+    pub role: Role,
+    /// Its text.
+    pub text: String,
+}
+
 /// An equation that the tool's own arithmetic guarantees.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Relation {
@@ -180,6 +204,8 @@ pub struct Measurement {
     pub load: Load,
     /// The table that it is a row of.
     pub table: Option<usize>,
+    /// The cells of the row that are more than a figure that was read; none of Locust's tables.
+    pub cells: Vec<Cell>,
     /// Whether the row is the sum of the other rows of its table.
     pub is_total: bool,
     /// Most requests in flight at any time: connections, or virtual users that send one at a time.

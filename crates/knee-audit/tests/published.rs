@@ -53,5 +53,5 @@ fn the_defects_of_published_documents_are_found_and_sound_figures_raise_no_alarm
         hits += 1;
     }
     println!("{hits} of {defects} defects found, {alarms} alarms on {sound} sound inputs");
-    assert!(f64::from(hits) >= 0.9 * f64::from(defects));
+    assert!(f64::from(hits) >= 0.95 * f64::from(defects));
 }

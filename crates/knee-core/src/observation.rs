@@ -14,6 +14,7 @@ mod builder;
 mod encoder;
 mod observer;
 mod proposal;
+mod sqlite;
 
 pub use again::batches;
 pub use batch::{Batch, NewSeries, Number, Reading, SourceChange};
@@ -21,6 +22,7 @@ pub use builder::{ObservationBuilder, POINTS_MAX};
 pub use encoder::{Encoder, Figure};
 pub use observer::Observer;
 pub use proposal::{PLANNED_INDEXES, PlannedIndex, Proposal};
+pub use sqlite::{SQLITE_SECONDS, sqlite_statement};
 
 /// The commands that the observer of a Redis server sends, as `redis.command.calls` has them; without a second word
 /// before Redis 7.

@@ -115,6 +115,37 @@ pub(crate) fn services<'a>(evidence: &Evidence<'_>, process: &Watched<'a>) -> Ve
     asked
 }
 
+/// The connections to one endpoint that looks saw for the first time, as many as a process opened at least.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opened<'a> {
+    /// Its address and port.
+    pub endpoint: &'a str,
+    pub rise: Rise,
+    /// Segments that all connections to it sent meanwhile, as far as looks saw them.
+    pub segments: f64,
+    /// Seconds per response that they waited for it.
+    pub seconds: f64,
+}
+
+/// The endpoints to which a process opened connections, the most first. Not observed stores, which say it themselves, and
+/// not all endpoints together that were counted so.
+pub(crate) fn opened<'a>(evidence: &Evidence<'_>, process: &Watched<'a>) -> Vec<Opened<'a>> {
+    let stores = ports(evidence);
+    let all = process.rises("process.calls.opened").into_iter();
+    let own =
+        all.filter(|(endpoint, _)| *endpoint != OTHERS && !stores.iter().any(|port| is_at(endpoint, port)));
+    own.filter_map(|(endpoint, rise)| {
+        let Rise { from, to, .. } = rise;
+        let looks = process.rose("process.calls.looks", "", from, to).filter(|looks| *looks >= LOOKS_MIN)?;
+        let waiting = process.rose("process.calls.waiting", endpoint, from, to)? / looks;
+        let segments = process.rose("process.calls.sent_segments", endpoint, from, to)?;
+        let responses = evidence.answered_within(from, to);
+        let seconds = waiting * to.since(from).as_secs_f64() / responses;
+        (responses >= 1.0).then_some(Opened { endpoint, rise, segments, seconds })
+    })
+    .collect()
+}
+
 /// What is asked of one endpoint; `None` if it is not asked by requests, as far as that shows.
 fn one<'a>(
     evidence: &Evidence<'_>,

@@ -31,6 +31,7 @@ mod level;
 
 pub mod levels;
 mod load_level;
+mod neighbours;
 
 mod parts;
 

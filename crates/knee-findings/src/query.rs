@@ -69,8 +69,7 @@ impl Query<'_> {
     /// that writes, and counts as none that only reads.
     pub(crate) fn only_reads(&self) -> bool {
         let text = self.text.to_lowercase();
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let words: Vec<&str> = text.split(|c| !is_part(c)).filter(|word| !word.is_empty()).collect();
+        let words = words(&text);
         let locks = words
             .windows(2)
             .any(|two| two[0] == "for" && matches!(two[1], "update" | "share" | "no" | "key"));
@@ -82,6 +81,29 @@ impl Query<'_> {
             _ => false,
         };
         is_reading && !locks && !self.statement.tables.is_empty() && !words.iter().any(numbers)
+    }
+
+    /// Whether it looks for rows, to return them or to change them, also by a common table expression. A statement that
+    /// adds rows does not.
+    pub(crate) fn searches(&self) -> bool {
+        match self.statement.verb.as_str() {
+            "select" | "update" | "delete" => true,
+            "with" => {
+                let text = self.text.to_lowercase();
+                !words(&text).iter().any(|word| matches!(*word, "insert" | "merge"))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it makes, changes, empties or drops a table or something else that the catalogs have rows for.
+    pub(crate) fn changes_catalogs(&self) -> bool {
+        let text = self.text.to_lowercase();
+        match self.statement.verb.as_str() {
+            "create" | "alter" | "truncate" | "drop" => true,
+            "select" => words(&text).contains(&"into"),
+            _ => false,
+        }
     }
 
     /// Whether it makes few rows of many on purpose: it counts, sums, groups or drops what is the same.
@@ -110,6 +132,12 @@ impl Query<'_> {
     pub(crate) fn subject(&self, server: &Watched<'_>) -> Subject {
         Subject::of(SubjectKind::Statement, self.text, Some(&server.source.name))
     }
+}
+
+/// The words of a text.
+fn words(text: &str) -> Vec<&str> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.split(|c| !is_part(c)).filter(|word| !word.is_empty()).collect()
 }
 
 /// Whether a statement makes few rows of many on purpose: it counts, sums, groups or drops what is the same.
@@ -349,23 +377,55 @@ pub(crate) fn equality_columns(statement: &Statement, table: &Table<'_>, named: 
 mod tests {
     use super::*;
 
+    fn query(text: &str) -> Query<'_> {
+        Query {
+            id: "1",
+            text,
+            statement: statement::read(text),
+            per_request: 1.0,
+            per_second: 1.0,
+            time_share: 1.0,
+            seconds: 0.001,
+            rows: 1.0,
+            blocks: 1.0,
+            temp_blocks: 0.0,
+        }
+    }
+
+    #[test]
+    fn a_statement_with_a_common_table_expression_searches_unless_it_adds_rows() {
+        for text in [
+            "SELECT id FROM notes WHERE id = $1",
+            "WITH old AS MATERIALIZED (SELECT id FROM notes) SELECT id FROM old WHERE id = $1",
+            "WITH next AS (SELECT id FROM jobs LIMIT $1) UPDATE jobs SET taken = $2 FROM next",
+        ] {
+            assert!(query(text).searches(), "{text}");
+        }
+        for text in [
+            "INSERT INTO notes SELECT * FROM drafts",
+            "WITH new AS (INSERT INTO notes (title) VALUES ($1) RETURNING id) SELECT id FROM new",
+        ] {
+            assert!(!query(text).searches(), "{text}");
+        }
+    }
+
+    #[test]
+    fn statements_that_make_or_empty_tables_change_the_catalogs() {
+        for text in [
+            "CREATE TEMP TABLE picked (id bigint) ON COMMIT DROP",
+            "SELECT id INTO TEMP picked FROM notes",
+            "TRUNCATE picked",
+        ] {
+            assert!(query(text).changes_catalogs(), "{text}");
+        }
+        for text in ["INSERT INTO notes (title) VALUES ($1)", "SELECT into_stock FROM notes"] {
+            assert!(!query(text).changes_catalogs(), "{text}");
+        }
+    }
+
     #[test]
     fn statements_that_lock_write_or_call_a_function_alone_are_no_reads() {
-        let only_reads = |text: &str| {
-            let query = Query {
-                id: "1",
-                text,
-                statement: statement::read(text),
-                per_request: 1.0,
-                per_second: 1.0,
-                time_share: 1.0,
-                seconds: 0.001,
-                rows: 1.0,
-                blocks: 1.0,
-                temp_blocks: 0.0,
-            };
-            query.only_reads()
-        };
+        let only_reads = |text: &str| query(text).only_reads();
         assert!(only_reads("SELECT id FROM notes WHERE for_sale = $1"));
         assert!(only_reads(
             "WITH newest AS (SELECT id FROM notes LIMIT $1) SELECT * FROM newest JOIN notes USING (id)"

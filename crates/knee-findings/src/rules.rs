@@ -6,6 +6,7 @@
 mod accept_queue;
 mod blocked_loop;
 mod blocking_pop;
+mod busy_neighbour;
 mod cache_flushed;
 mod cache_miss;
 mod cache_unanswered;
@@ -24,6 +25,7 @@ mod dead_rows;
 mod deadlocks;
 mod deep_offset;
 mod delayed_ack;
+mod dropped_connections;
 mod duplicate_keys;
 pub(crate) mod fixed_places;
 mod growing_cpu;
@@ -45,12 +47,15 @@ mod look_up_per_request;
 mod many_commits;
 mod many_statements;
 mod missing_index;
+mod new_call_connections;
 mod no_compression;
 mod no_validators;
 mod one_thread;
 mod periodic_pauses;
+mod polled_result;
 mod pool_exhausted;
 mod pool_held;
+mod pooler_queue;
 mod rate_limit;
 mod redis_command;
 mod redis_conflicts;
@@ -85,6 +90,7 @@ mod two_populations;
 mod unused_indexes;
 mod unused_rows;
 mod wasted_reads;
+mod whole_row_write;
 mod writes_on_read;
 
 use crate::definition::Rule;
@@ -111,6 +117,8 @@ pub const RULES: &[Rule] = &[
     same_answer::RULE,
     serial_calls::RULE,
     call_places::RULE,
+    new_call_connections::RULE,
+    polled_result::RULE,
     missing_index::RULE,
     count_per_request::RULE,
     sort_mismatch::RULE,
@@ -128,6 +136,7 @@ pub const RULES: &[Rule] = &[
     unused_indexes::RULE,
     unused_rows::RULE,
     wasted_reads::RULE,
+    whole_row_write::RULE,
     table_growth::RULE,
     deadlocks::RULE,
     duplicate_keys::RULE,
@@ -167,12 +176,15 @@ pub const RULES: &[Rule] = &[
     sqlite_wal::RULE,
     log_output::RULE,
     accept_queue::RULE,
+    dropped_connections::RULE,
+    pooler_queue::RULE,
     pool_exhausted::RULE,
     pool_held::RULE,
     leaked_connections::RULE,
     growing_cpu::RULE,
     blocked_loop::RULE,
     one_thread::RULE,
+    busy_neighbour::RULE,
     cpu_per_request::RULE,
     cpu_full::RULE,
 ];

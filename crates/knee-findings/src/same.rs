@@ -34,12 +34,13 @@ pub(crate) fn can_be_same(evidence: &Evidence<'_>, cause: &Subject, code: &str, 
     }
 }
 
-/// Whether both belong to one source. A machine holds all that run on it; what belongs to no source can be anywhere.
+/// Whether both belong to one source. A machine holds all that run on it, and a pooler stands before the servers of a run;
+/// what belongs to no source can be anywhere.
 fn is_same_place(evidence: &Evidence<'_>, one: &Subject, other: &Subject) -> bool {
-    let hosts = evidence.sources(SourceKind::Host);
-    let is_machine = |place: &str| hosts.iter().any(|host| host.source.name == place);
+    let (hosts, poolers) = (evidence.sources(SourceKind::Host), evidence.sources(SourceKind::PgBouncer));
+    let has_others = |place: &str| hosts.iter().chain(&poolers).any(|one| one.source.name == place);
     match (place(one), place(other)) {
-        (Some(one), Some(other)) => one == other || is_machine(one) || is_machine(other),
+        (Some(one), Some(other)) => one == other || has_others(one) || has_others(other),
         _ => true,
     }
 }

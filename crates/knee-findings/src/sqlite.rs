@@ -2,7 +2,7 @@
 //!
 //! Calculates, and judges nothing. Reads no file of SQLite; observers of files have their own figures.
 
-use knee_core::observation::SourceKind;
+use knee_core::observation::{SourceKind, sqlite_statement};
 
 use crate::evidence::Evidence;
 use crate::finding::{Subject, SubjectKind};
@@ -50,6 +50,8 @@ pub(crate) struct Call {
     pub sorts: f64,
     /// Rows that it put into automatic indexes.
     pub index_rows: f64,
+    /// The steps of its plan on a copy of the database; none without a plan.
+    pub plan: Vec<String>,
 }
 
 /// How the service used one connection, or those that had its number one after another.
@@ -109,7 +111,8 @@ impl<'a> Page<'a> {
             let calls = self.0.rise(&series(CALLS), label).filter(|calls| calls.amount >= 1.0)?;
             let per_call =
                 |name: &str| self.0.rise(&series(name), label).map_or(0.0, |rise| rise.amount) / calls.amount;
-            let text = text(label)?;
+            let text = sqlite_statement(label)?;
+            let plan = self.0.text("statement.plan", label).unwrap_or_default();
             Some(Call {
                 statement: statement::read(&text),
                 per_request: evidence.per_request(calls)?,
@@ -118,6 +121,7 @@ impl<'a> Page<'a> {
                 scan_steps: per_call(SCAN_STEPS),
                 sorts: per_call(SORTS),
                 index_rows: per_call(INDEX_ROWS),
+                plan: plan.lines().map(|step| step.trim_start().to_owned()).collect(),
                 text,
             })
         });
@@ -130,28 +134,10 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The text in the label `statement="…"`, without its backslashes.
-fn text(label: &str) -> Option<String> {
-    let mut chars = label.strip_prefix("statement=\"")?.strip_suffix('"')?.chars();
-    let mut text = String::new();
-    while let Some(c) = chars.next() {
-        let plain = if c == '\\' { chars.next() } else { Some(c) };
-        text.extend(plain);
-    }
-    Some(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{RATE, Scene};
-
-    #[test]
-    fn a_label_is_the_text_of_its_statement() {
-        let label = r#"statement="SELECT \"a\\b\" FROM c""#;
-        assert_eq!(text(label).as_deref(), Some(r#"SELECT "a\b" FROM c"#));
-        assert_eq!(text("code=\"200\""), None);
-    }
 
     #[test]
     fn a_statement_has_its_figures_per_call_and_small_ones_are_left_out() {

@@ -312,6 +312,21 @@ impl Scene {
         }
     }
 
+    /// Adds a PgBouncer at ease: a pool of five server connections, two of them busy, and no client that waits.
+    pub(crate) fn pgbouncer(&mut self) -> usize {
+        let pooler = self.source(SourceKind::PgBouncer, "pgbouncer://127.0.0.1:6432");
+        for (state, clients) in [("active", 2.0), ("waiting", 0.0)] {
+            self.gauge(pooler, "pgbouncer.clients", &format!("shop/reader {state}"), clients);
+        }
+        for (state, servers) in [("active", 2.0), ("idle", 3.0), ("used", 0.0)] {
+            self.gauge(pooler, "pgbouncer.servers", &format!("shop/reader {state}"), servers);
+        }
+        self.gauge(pooler, "pgbouncer.wait", "shop/reader", 0.0);
+        self.gauge(pooler, "pgbouncer.pool_size", "shop", 5.0);
+        self.counter(pooler, "pgbouncer.wait_time", "shop", 0.0);
+        pooler
+    }
+
     /// Adds a PostgreSQL server at ease: one lookup by primary key per request, on ten connections.
     pub(crate) fn postgres(&mut self) -> usize {
         let server = self.source(SourceKind::Postgres, "postgres://127.0.0.1/shop");

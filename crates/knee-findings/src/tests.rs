@@ -24,6 +24,10 @@ fn healthy() -> Scene {
     scene.redis();
     scene.source(SourceKind::Sqlite, "news.db");
     scene.sqlite_page();
+    scene.pgbouncer();
+    let nginx = scene.source(SourceKind::Nginx, "nginx:http://127.0.0.1/status");
+    scene.counter(nginx, "nginx.accepts", "", 10.0);
+    scene.counter(nginx, "nginx.handled", "", 10.0);
     scene
 }
 
@@ -236,70 +240,87 @@ fn a_count_that_scans_for_want_of_an_index_is_said_once() {
     assert_eq!(codes, ["missing_index", "missing_index"]);
 }
 
+/// Names of figures that rules ask for.
+const KNOWN: [&str; 75] = [
+    "statement.calls",
+    "statement.exec_time",
+    "statement.rows",
+    "statement.blocks.hit",
+    "table.live_rows",
+    "table.seq_scans",
+    "table.seq_rows",
+    "activity.samples",
+    "activity.state",
+    "activity.wait",
+    "activity.blocked",
+    "activity.blocked.lock",
+    "activity.statement.wait",
+    "activity.backends",
+    "activity.backends.busy",
+    "activity.idle_age.youngest",
+    "activity.idle_age.median",
+    "activity.idle_age.oldest",
+    "database.commits",
+    "host.cpus",
+    "host.cpu.time",
+    "host.disk.busy",
+    "process.thread.cpu",
+    "process.cpu.user",
+    "process.cpu.system",
+    "profile.samples",
+    "redis.command.time",
+    "redis.command.calls",
+    "redis.cpu.main.user",
+    "redis.cpu.main.system",
+    "checkpoint.timed",
+    "sqlite.lock.samples",
+    "sqlite.lock.held",
+    "replication.replay_lag",
+    "replication.behind",
+    "replica",
+    "index.scans",
+    "index.blocks.hit",
+    "table.inserted",
+    "table.index_blocks.hit",
+    "statement.wal.records",
+    "statement.wal.bytes",
+    "table.updated",
+    "table.toast_blocks.hit",
+    "pgbouncer.clients",
+    "pgbouncer.servers",
+    "pgbouncer.pool_size",
+    "pgbouncer.wait_time",
+    "nginx.accepts",
+    "nginx.handled",
+    "redis.reads",
+    "host.tcp.opened_active",
+    "process.calls.looks",
+    "process.calls.opened",
+    "process.calls.sent_segments",
+    "process.calls.waiting",
+    "redis.keyspace.hits",
+    "redis.keyspace.misses",
+    "redis.clients.samples",
+    "redis.clients.samples.behind",
+    "prometheus.knee_sqlite_busy_total",
+    "prometheus.knee_sqlite_busy_wait_seconds_total",
+    "prometheus.knee_sqlite_busy_timeouts_total",
+    "prometheus.knee_sqlite_busy_timeout_wait_seconds_total",
+    "prometheus.knee_sqlite_write_transactions_total",
+    "prometheus.knee_sqlite_write_seconds_total",
+    "prometheus.knee_sqlite_upgrades_total",
+    "prometheus.knee_sqlite_upgrades_refused_total",
+    "prometheus.knee_sqlite_upgrades_rolled_back_total",
+    "prometheus.knee_sqlite_connection_calls_total",
+    "prometheus.knee_sqlite_connection_seconds_total",
+    "prometheus.knee_sqlite_statement_calls_total",
+    "prometheus.knee_sqlite_statement_seconds_total",
+    "prometheus.knee_sqlite_statement_fullscan_steps_total",
+    "prometheus.knee_sqlite_statement_autoindex_rows_total",
+];
+
 fn name() -> impl Strategy<Value = String> {
-    let known = [
-        "statement.calls",
-        "statement.exec_time",
-        "statement.rows",
-        "statement.blocks.hit",
-        "table.live_rows",
-        "table.seq_scans",
-        "table.seq_rows",
-        "activity.samples",
-        "activity.state",
-        "activity.wait",
-        "activity.blocked",
-        "activity.blocked.lock",
-        "activity.statement.wait",
-        "activity.backends",
-        "activity.backends.busy",
-        "activity.idle_age.youngest",
-        "activity.idle_age.median",
-        "activity.idle_age.oldest",
-        "database.commits",
-        "host.cpus",
-        "host.cpu.time",
-        "host.disk.busy",
-        "process.thread.cpu",
-        "process.cpu.user",
-        "process.cpu.system",
-        "profile.samples",
-        "redis.command.time",
-        "redis.command.calls",
-        "redis.cpu.main.user",
-        "redis.cpu.main.system",
-        "checkpoint.timed",
-        "sqlite.lock.samples",
-        "sqlite.lock.held",
-        "replication.replay_lag",
-        "replication.behind",
-        "replica",
-        "index.scans",
-        "index.blocks.hit",
-        "table.inserted",
-        "table.index_blocks.hit",
-        "statement.wal.records",
-        "redis.keyspace.hits",
-        "redis.keyspace.misses",
-        "redis.clients.samples",
-        "redis.clients.samples.behind",
-        "prometheus.knee_sqlite_busy_total",
-        "prometheus.knee_sqlite_busy_wait_seconds_total",
-        "prometheus.knee_sqlite_busy_timeouts_total",
-        "prometheus.knee_sqlite_busy_timeout_wait_seconds_total",
-        "prometheus.knee_sqlite_write_transactions_total",
-        "prometheus.knee_sqlite_write_seconds_total",
-        "prometheus.knee_sqlite_upgrades_total",
-        "prometheus.knee_sqlite_upgrades_refused_total",
-        "prometheus.knee_sqlite_upgrades_rolled_back_total",
-        "prometheus.knee_sqlite_connection_calls_total",
-        "prometheus.knee_sqlite_connection_seconds_total",
-        "prometheus.knee_sqlite_statement_calls_total",
-        "prometheus.knee_sqlite_statement_seconds_total",
-        "prometheus.knee_sqlite_statement_fullscan_steps_total",
-        "prometheus.knee_sqlite_statement_autoindex_rows_total",
-    ];
-    prop::sample::select(known.to_vec()).prop_map(str::to_owned)
+    prop::sample::select(KNOWN.to_vec()).prop_map(str::to_owned)
 }
 
 fn figure() -> impl Strategy<Value = f64> {
@@ -312,11 +333,13 @@ fn series() -> impl Strategy<Value = Series> {
         Just(String::new()),
         Just("1".to_owned()),
         Just("active".to_owned()),
+        Just("shop/reader waiting".to_owned()),
+        Just("shop/reader active".to_owned()),
         Just(statement),
         "\\PC{0,12}"
     ];
     let points = prop::collection::vec((0u64..40_000, figure()), 0..12);
-    (0usize..8, name(), label, any::<bool>(), points).prop_map(|(source, name, label, counts, points)| {
+    (0usize..9, name(), label, any::<bool>(), points).prop_map(|(source, name, label, counts, points)| {
         Series {
             source,
             name,
@@ -341,7 +364,7 @@ proptest! {
         let mut scene = Scene::sized(16, |_| 40, Curve { start: 2.0, stages: grows }, |_, _, _| {});
         for kind in [
             SourceKind::Host, SourceKind::Process, SourceKind::Postgres, SourceKind::Redis, SourceKind::Sqlite,
-            SourceKind::PgBouncer, SourceKind::Prometheus, SourceKind::Profile,
+            SourceKind::PgBouncer, SourceKind::Prometheus, SourceKind::Profile, SourceKind::Nginx,
         ] {
             scene.source(kind, "any");
         }

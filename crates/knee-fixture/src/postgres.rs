@@ -36,6 +36,9 @@ pub(crate) const DATABASE: &str = "knee";
 /// The name of a replica on its primary, as application and as slot.
 const REPLICA: &str = "knee_replica";
 
+/// Servers say by this setting that knee started them: an observer has nothing to say about their superuser.
+const STARTED: &str = "knee.started";
+
 /// The file in a data folder with the settings that a study declares.
 const CONFIGURATION: &str = "knee.conf";
 
@@ -297,6 +300,7 @@ impl Cluster {
             ("unix_socket_directories", self.folder.display().to_string()),
             ("logging_collector", "off".to_owned()),
             ("log_destination", "stderr".to_owned()),
+            (STARTED, "on".to_owned()),
         ];
         if self.declared.replica == Some(Replication::Sync) && self.replica_runs() {
             ours.push(("synchronous_standby_names", format!("\"{REPLICA}\"")));

@@ -1,13 +1,16 @@
 //! This machine: CPUs, pressure, memory, disks, network, from `/proc`.
 //!
-//! Reads files and puts figures together; [`parse`] understands the texts. A file that is missing leaves its figures
-//! out. Only Linux has these files.
+//! Reads files and puts figures together; [`parse`] understands the texts, [`Programs`] says which other programs use
+//! the CPUs. A file that is missing leaves its figures out. Only Linux has these files.
 
 use std::fs;
 
+use knee_core::clock::MonotonicClock;
 use knee_core::unit::Nanos;
 
 use crate::figures::{Bytes, Count, Counter, Figures, Gauge, Seconds};
+use crate::pace::slower;
+use crate::process::programs::Programs;
 use crate::sampler::{About, Depth, Sampler, Unreadable};
 use crate::text::label;
 
@@ -21,10 +24,38 @@ const SOCKETS_MAX: f64 = 2_000.0;
 /// Bytes of a sector, in which the kernel counts.
 const SECTOR: f64 = 512.0;
 
+/// The programs are read once in so many intervals.
+const SLOW: u64 = 5;
+
 /// This machine.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Host {
+    clock: MonotonicClock,
+    interval: Nanos,
+    programs: Programs,
+    /// When the programs are due.
+    programs_due: Nanos,
     without: Vec<String>,
+}
+
+impl Host {
+    /// The machine, whose other programs are all but the `observed` processes, knee, and their descendants.
+    pub(crate) fn new(observed: Vec<u32>, clock: MonotonicClock, interval: Nanos) -> Self {
+        let mut known = observed;
+        known.push(std::process::id());
+        let programs = Programs::without(known);
+        Self { clock, interval, programs, programs_due: Nanos::ZERO, without: Vec::new() }
+    }
+
+    fn read_programs(&mut self, now: Nanos, depth: Depth, figures: &mut Figures) {
+        if depth == Depth::Interval && now < self.programs_due {
+            return;
+        }
+        let began = self.clock.now();
+        self.programs.read(now, figures);
+        let pace = Nanos(self.interval.0.saturating_mul(SLOW));
+        self.programs_due = now.saturating_add(slower(pace, self.clock.now().since(began)));
+    }
 }
 
 impl Sampler for Host {
@@ -41,13 +72,14 @@ impl Sampler for Host {
         Ok(())
     }
 
-    fn read(&mut self, _: Nanos, _: Depth, figures: &mut Figures) -> Result<(), Unreadable> {
+    fn read(&mut self, now: Nanos, depth: Depth, figures: &mut Figures) -> Result<(), Unreadable> {
         cpus(figures);
         pressure(figures);
         memory(figures);
         disks(figures);
         network(figures);
         tcp(figures);
+        self.read_programs(now, depth, figures);
         Ok(())
     }
 
@@ -55,7 +87,7 @@ impl Sampler for Host {
         let version = fs::read_to_string("/proc/sys/kernel/osrelease").ok();
         About {
             version: version.map(|version| format!("Linux {}", label(version.trim()))),
-            without: self.without.clone(),
+            without: self.without.iter().cloned().chain(self.programs.missing()).collect(),
             ..About::default()
         }
     }
@@ -171,6 +203,9 @@ fn tcp(figures: &mut Figures) {
     let listed = number("inuse").unwrap_or(0.0) + number("tw").unwrap_or(0.0);
     if listed <= SOCKETS_MAX {
         let lists = [text("/proc/net/tcp"), text("/proc/net/tcp6")];
+        for (state, sockets) in parse::socket_states(&lists) {
+            figures.put("host.tcp.sockets", state, Count, Gauge, sockets);
+        }
         for (port, waiting) in parse::accept_queues(&lists) {
             figures.put("host.tcp.accept_queue", &port.to_string(), Count, Gauge, waiting);
         }

@@ -140,6 +140,28 @@ pub(crate) mod tests {
         url.parse().unwrap()
     }
 
+    /// A server whose pages never end: a byte in each pause. Returns its URL.
+    pub(crate) fn drip(pause: Duration) -> Url {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/metrics", listener.local_addr().unwrap());
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                thread::spawn(move || {
+                    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+                    while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+                    let mut sent = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n# ");
+                    // The client ends it.
+                    while sent.is_ok() {
+                        thread::sleep(pause);
+                        sent = stream.write_all(b"x");
+                    }
+                });
+            }
+        });
+        url.parse().unwrap()
+    }
+
     pub(crate) fn page(body: &str) -> Vec<u8> {
         format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
             .into_bytes()

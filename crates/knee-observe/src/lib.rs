@@ -1,8 +1,9 @@
 //! Watches databases, caches, processes and the machine beside a run, on the run's own clock.
 //!
 //! Each source has a thread of its own, which never touches the threads of the load generator. Sources are only read:
-//! nothing is written to them, and nothing that resets a counter is called. A source that is refused, slow or dies is
-//! reported, and the run goes on. Does not draw conclusions and does not write records.
+//! nothing is written to them, and nothing that resets a counter is called. SQLite plans statements on a copy of a
+//! database, after the run. A source that is refused, slow or dies is reported, and the run goes on. Does not draw
+//! conclusions and does not write records.
 //! `docs/reference/observations.md` lists every figure.
 
 mod address;
@@ -22,6 +23,8 @@ mod observers;
 mod pace;
 
 mod pgbouncer;
+
+mod plans;
 
 mod postgres;
 

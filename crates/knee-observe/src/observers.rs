@@ -18,6 +18,7 @@ use crate::figures::Figures;
 use crate::host::Host;
 use crate::nginx::Nginx;
 use crate::pgbouncer::PgBouncer;
+use crate::plans;
 use crate::postgres::Postgres;
 use crate::process::Process;
 use crate::profile::Profile;
@@ -106,7 +107,7 @@ impl Observers {
             let Some(index) = observers.encoder.add_source(source) else { break };
             let (stop, stopped) = channel();
             let watch = Watch {
-                sampler: sampler(target, observers.clock, interval),
+                sampler: sampler(target, targets, observers.clock, interval),
                 clock: observers.clock,
                 interval,
                 planned,
@@ -259,6 +260,13 @@ impl Observer for Observers {
             }
             self.encoder.change_source(index, |source| source.without.extend(learned.without));
         }
+        let planned = plans::ask(&self.targets, &run.observations, self.clock);
+        for (page, statement, plan) in &planned.plans {
+            self.encoder.add_text(*page, "statement.plan", statement, plan);
+        }
+        for (index, words) in planned.without {
+            self.encoder.change_source(index, |source| source.without.push(words));
+        }
         self.encoder.take()
     }
 }
@@ -280,9 +288,10 @@ fn describe(source: &mut Source, about: About, gaps: Vec<String>) {
     source.left_out = source.left_out.max(left_out);
 }
 
-fn sampler(target: &Target, clock: MonotonicClock, interval: Nanos) -> Box<dyn Sampler> {
+/// What reads a target, one of these.
+fn sampler(target: &Target, targets: &[Target], clock: MonotonicClock, interval: Nanos) -> Box<dyn Sampler> {
     match target {
-        Target::Host => Box::new(Host::default()),
+        Target::Host => Box::new(Host::new(processes(targets), clock, interval)),
         Target::Process(pid) => Box::new(Process::new(*pid)),
         Target::Profile(pid) => Box::new(Profile::new(*pid)),
         Target::Postgres(url) => Box::new(Postgres::new(url, clock, interval)),
@@ -292,6 +301,15 @@ fn sampler(target: &Target, clock: MonotonicClock, interval: Nanos) -> Box<dyn S
         Target::PgBouncer(url) => Box::new(PgBouncer::new(url)),
         Target::Nginx(url) => Box::new(Nginx::new(url)),
     }
+}
+
+/// The processes among the targets.
+fn processes(targets: &[Target]) -> Vec<u32> {
+    let process = |target: &Target| match target {
+        Target::Process(pid) | Target::Profile(pid) => Some(*pid),
+        _ => None,
+    };
+    targets.iter().filter_map(process).collect()
 }
 
 #[cfg(test)]
@@ -332,6 +350,25 @@ mod tests {
         );
         assert!(seen.series(0, "host.cpus", "").is_some());
         assert!(seen.series(1, "process.count", "").is_some());
+    }
+
+    #[test]
+    fn a_page_that_drips_is_given_up_at_its_limit_and_the_other_sources_are_read() {
+        let url = crate::http::tests::drip(Duration::from_secs(1));
+        let targets = [Target::parse(&format!("prometheus:{url}")).unwrap(), Target::Host];
+        let clock = MonotonicClock::start();
+        let observers = Observers::start(&targets, PACE, None).unwrap();
+        let refused = observers.refused();
+        assert!(refused.len() == 1 && refused[0].1.contains("the page breaks off"), "{refused:?}");
+        let seen = observers.stop();
+        assert!(
+            clock.now() < Nanos::from_secs(8),
+            "a page has 2 s, and the end waits for one: {}",
+            clock.now()
+        );
+        assert!(matches!(seen.sources[0].state, SourceState::Refused { .. }), "{:?}", seen.sources);
+        assert_eq!(seen.sources[1].state, SourceState::Read);
+        assert!(!seen.series(1, "host.runnable", "").unwrap().points.is_empty());
     }
 
     #[test]

@@ -36,11 +36,13 @@ const SLOW: u64 = 5;
 /// The oldest version that is read.
 const VERSION_MIN: u32 = 13;
 
-/// Asked first: version, whether the session is what it was asked to be, and which database it is.
+/// Asked first: version, whether the session is what it was asked to be, which database it is, whether the role is a
+/// superuser, and whether knee started the server (`knee-fixture` sets this).
 const GREETING: &str = "SELECT /* knee-observe */ current_setting('server_version_num'), \
                         current_setting('server_version'), current_setting('default_transaction_read_only'), \
                         pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'), \
-                        (SELECT oid FROM pg_database WHERE datname = current_database())";
+                        (SELECT oid FROM pg_database WHERE datname = current_database()), \
+                        current_setting('is_superuser'), current_setting('knee.started', true)";
 
 /// What is missing of a replica that became a primary.
 const PROMOTED: &str = "figures of a replica: it was promoted while it was observed";
@@ -77,6 +79,8 @@ struct Greeting {
     reads_all: bool,
     /// The number of the database.
     database: String,
+    /// Whether the role can do more than an observer needs, on a server that knee did not start.
+    is_superuser: bool,
 }
 
 /// The observer's own work, which servers count too.
@@ -96,6 +100,7 @@ struct Connected {
     slow: Vec<Group>,
     /// When what is large is due.
     slow_due: Nanos,
+    is_superuser: bool,
     described: bool,
 }
 
@@ -184,6 +189,9 @@ impl Postgres {
             let answer = question.read(&connected.session, figures);
             self.settle(question.what, answer)?;
         }
+        if connected.is_superuser {
+            figures.text("role", "", "superuser");
+        }
         connected.described = true;
         Ok(())
     }
@@ -211,7 +219,7 @@ impl Sampler for Postgres {
         let session = begin(&self.address)?;
         self.own.sessions += 1.0;
         self.own.transactions += 1.0;
-        let Greeting { version, shown, reads_all, database } = greeting(&session)?;
+        let Greeting { version, shown, reads_all, database, is_superuser } = greeting(&session)?;
         self.about = About { version: Some(format!("PostgreSQL {shown}")), ..About::default() };
         if !reads_all {
             self.miss("statements and activity of other users", "the role is no member of pg_read_all_stats");
@@ -221,8 +229,9 @@ impl Sampler for Postgres {
         let answer = self.statements.prepare(&session, version);
         self.settle("statements", answer)?;
         let (fast, slow) = (views::fast(version), views::slow(version));
-        self.connected =
-            Some(Connected { session, version, fast, slow, slow_due: Nanos::ZERO, described: false });
+        let slow_due = Nanos::ZERO;
+        let described = false;
+        self.connected = Some(Connected { session, version, fast, slow, slow_due, is_superuser, described });
         Ok(())
     }
 
@@ -325,7 +334,8 @@ fn greeting(session: &Session) -> Result<Greeting, Unreadable> {
         let reason = "the session is not read-only: a pooler stands between; observe the server itself";
         return Err(Unreadable(reason.to_owned()));
     }
-    Ok(Greeting { version, shown: text(1), reads_all: text(3) == "t", database: text(4) })
+    let is_superuser = text(5) == "on" && text(6) != "on";
+    Ok(Greeting { version, shown: text(1), reads_all: text(3) == "t", database: text(4), is_superuser })
 }
 
 fn over(refusal: Refusal) -> Unreadable {

@@ -1,8 +1,8 @@
 //! A process with its threads and descendants, from `/proc/PID` and its cgroup.
 //!
 //! Adds the figures of all processes together, so that counters do not fall when a descendant ends. [`parse`]
-//! understands the texts, [`cgroup`] finds the limits, [`crate::calls`] looks at the connections that they opened. Never
-//! reads arguments or variables of a process: they contain secrets.
+//! understands the texts, [`cgroup`] finds the limits, [`crate::calls`] looks at the connections that they opened,
+//! [`programs`] says what all others use. Never reads arguments or variables of a process: they contain secrets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
@@ -21,6 +21,7 @@ use crate::text::label;
 
 mod cgroup;
 mod parse;
+pub(crate) mod programs;
 pub(crate) mod tree;
 
 use parse::stat;

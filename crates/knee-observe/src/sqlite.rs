@@ -1,7 +1,8 @@
-//! A SQLite database from outside: its files, its WAL and its locks.
+//! A SQLite database from outside: its files, its WAL and its locks; and, after a run, plans of statements on a copy.
 //!
-//! Never opens the database with SQLite and takes no lock: closing a descriptor of the file would release the POSIX
-//! locks of a process, but only of this one. [`parse`] understands headers and `/proc/locks`.
+//! Does not open the database of a service with SQLite and takes no lock on it: closing a descriptor of the file would
+//! release the POSIX locks of a process, but only of this one. SQLite opens only copies ([`copy`], [`plan`]). [`parse`]
+//! understands headers and `/proc/locks`.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -14,11 +15,14 @@ use knee_core::unit::Nanos;
 use crate::figures::{Bytes, Count, Counter, Figures};
 use crate::sampler::{About, Depth, Sampler, Unreadable};
 
+mod copy;
 mod open;
 mod parse;
+mod plan;
 
 pub use open::open_databases;
 use parse::{FileId, Held};
+pub(crate) use plan::{can_be_planned, is_cut, plans};
 
 /// Pace of looks at the locks.
 const LOOK_PACE: Duration = Duration::from_millis(50);
@@ -44,12 +48,6 @@ impl Sqlite {
             held: Held::default(),
             last: parse::Locks::default(),
         }
-    }
-
-    fn beside(&self, ending: &str) -> PathBuf {
-        let mut path = self.path.clone().into_os_string();
-        path.push(ending);
-        path.into()
     }
 }
 
@@ -77,12 +75,12 @@ impl Sampler for Sqlite {
 
     fn read(&mut self, _: Nanos, _: Depth, figures: &mut Figures) -> Result<(), Unreadable> {
         let header = beginning(&self.path, 100).map_err(|error| Unreadable(error.to_string()))?;
-        let shm = self.beside("-shm");
+        let shm = beside(&self.path, "-shm");
         self.files = [file_id(&self.path), file_id(&shm)];
         let size = |path: &Path| fs::metadata(path).ok().map(|metadata| metadata.len() as f64);
         figures.gauge("sqlite.bytes", Bytes, size(&self.path));
-        figures.gauge("sqlite.wal.bytes", Bytes, size(&self.beside("-wal")));
-        figures.gauge("sqlite.journal.bytes", Bytes, size(&self.beside("-journal")));
+        figures.gauge("sqlite.wal.bytes", Bytes, size(&beside(&self.path, "-wal")));
+        figures.gauge("sqlite.journal.bytes", Bytes, size(&beside(&self.path, "-journal")));
         let index = beginning(&shm, 136).ok().and_then(|bytes| parse::index(&bytes));
         if let Some(header) = parse::header(&header) {
             let changes = if header.is_wal { index.map(|index| index.changes) } else { Some(header.changes) };
@@ -109,6 +107,13 @@ impl Sampler for Sqlite {
         let without = hidden.then(|| "locks: /proc/locks cannot be read".to_owned());
         About { without: without.into_iter().collect(), ..About::default() }
     }
+}
+
+/// The file with this ending beside a database.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(ending);
+    path.into()
 }
 
 /// The first bytes of a file.

@@ -21,6 +21,8 @@ pub(crate) enum Kind {
     Read,
     /// Changes rows or tables.
     Write,
+    /// Writes the whole file again, in a transaction of its own.
+    WriteAll,
     /// Anything else: settings, savepoints, plans.
     Other,
 }
@@ -40,7 +42,11 @@ pub(crate) fn kind(text: &str) -> Kind {
         "rollback" => Kind::Rollback,
         "with" if has(&["insert", "update", "delete"]) => Kind::Write,
         "select" | "values" | "with" => Kind::Read,
-        "insert" | "update" | "delete" | "replace" | "create" | "drop" | "alter" => Kind::Write,
+        "insert" | "update" | "delete" | "replace" | "create" | "drop" | "alter" | "reindex" | "analyze" => {
+            Kind::Write
+        }
+        // Into another file, it only reads this one.
+        "vacuum" if !has(&["into"]) => Kind::WriteAll,
         _ => Kind::Other,
     }
 }
@@ -88,6 +94,10 @@ mod tests {
             ("WITH n AS (SELECT ?) SELECT last_update FROM n", Kind::Read),
             ("WITH n AS (SELECT ?) INSERT INTO t SELECT * FROM n", Kind::Write),
             ("REPLACE INTO t VALUES (?)", Kind::Write),
+            ("REINDEX t", Kind::Write),
+            ("VACUUM", Kind::WriteAll),
+            ("vacuum main", Kind::WriteAll),
+            ("VACUUM INTO ?", Kind::Other),
             ("PRAGMA journal_mode=WAL", Kind::Other),
             ("", Kind::Other),
         ] {

@@ -55,8 +55,9 @@ impl Transaction {
                     Self::writing(true, ended, now, locks)
                 }
             }
-            (Kind::Write | Kind::Commit, state) if ended.is_refused => state,
-            (Kind::Write, Self::None) => {
+            (Kind::Write | Kind::WriteAll | Kind::Commit, state) if ended.is_refused => state,
+            // A statement that writes the whole file is refused within a transaction.
+            (Kind::Write | Kind::WriteAll, Self::None) => {
                 locks.writes += 1;
                 locks.write_time += ended.took;
                 Self::None
@@ -107,9 +108,11 @@ mod tests {
 
     #[test]
     fn a_transaction_holds_the_write_lock_from_its_first_write_or_its_begin_to_its_end() {
-        use Kind::{Begin, BeginWriting, Commit, Read, Write};
+        use Kind::{Begin, BeginWriting, Commit, Read, Write, WriteAll};
         for (statements, milliseconds) in [
             (vec![Write], 1),
+            (vec![WriteAll], 1),
+            (vec![Begin, WriteAll, Write, Commit], 11),
             (vec![BeginWriting, Read, Write, Commit], 31),
             (vec![Begin, Write, Write, Commit], 21),
             (vec![Begin, Read, Read, Write, Commit], 11),

@@ -83,6 +83,19 @@ fn a_user_sees_how_much_each_connection_is_used() {
 }
 
 #[test]
+fn a_user_sees_that_a_file_that_is_written_again_is_locked_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    let (watch, one, _other) = two(&folder, WAIT_MAX);
+    one.execute(POST, []).unwrap();
+    let writes = || figure(&watch.page(), "knee_sqlite_write_transactions_total") as u64;
+    assert_eq!(writes(), 1);
+    one.execute_batch("VACUUM").unwrap();
+    assert_eq!(writes(), 2);
+    one.execute("VACUUM INTO ?1", [folder.path().join("copy.db").to_str().unwrap()]).unwrap();
+    assert_eq!(writes(), 2, "the copy is another file");
+}
+
+#[test]
 fn a_wait_ends_at_its_limit_with_an_error_that_is_counted() {
     let folder = tempfile::tempdir().unwrap();
     let (watch, mut one, mut other) = two(&folder, Duration::from_millis(30));

@@ -268,6 +268,34 @@ pub enum Defect {
     ExportOnLoop,
     /// Yearbooks: each review has its whole author in it
     NestedAuthors,
+    /// Notices: all are counted to know whether there is one
+    ExistenceCount,
+    /// Notices: each request adds up what a branch has taken
+    SumsPerRequest,
+    /// Playlists: one statement per song for a new order
+    UpdatePerSong,
+    /// Playlists: complaints whose number is in no answer, by NOT IN
+    NotIn,
+    /// Tallies: each increment waits for the one before
+    IncrementPerCall,
+    /// Tallies: WAIT on the shared connection
+    ReplicaWait,
+    /// Albums: no index has the album of a photo
+    CascadeScan,
+    /// Albums: each line of a stocktaking is a commit that waits for the disk
+    CommitPerLine,
+    /// Quotas: a connection is opened for each call
+    HandshakePerCall,
+    /// Quotas: contacts are read in pages of ten
+    SmallPages,
+    /// Phrases: each request parses the file of all phrases
+    ParsePerRequest,
+    /// Timetables: they stay locked for readers while they are sent
+    QueuedWriter,
+    /// Hints: a question waits for others for 80 ms
+    BatchWindow,
+    /// Recordings: a part is asked for, and the whole is sent
+    IgnoredRange,
 }
 
 impl Defect {
@@ -296,8 +324,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_128_defects_and_the_service_is_healthy_without_one() {
-        assert_eq!(Defect::value_variants().len() - 1, 128);
+    fn there_are_142_defects_and_the_service_is_healthy_without_one() {
+        assert_eq!(Defect::value_variants().len() - 1, 142);
         assert_eq!(Defect::None.name(), "none");
         assert_eq!(Defect::UnrolledMget.name(), "unrolled-mget");
     }

@@ -31,3 +31,7 @@ CREATE INDEX readings_meter ON readings (meter, id);
 CREATE INDEX receipts_drawn ON receipts (id) WHERE md5(code) LIKE '00%';
 CREATE INDEX supplies_supplier ON supplies (supplier);
 CREATE INDEX trips_driver ON trips (driver, id);
+CREATE INDEX notices_tenant ON notices (tenant);
+CREATE INDEX takings_branch ON takings (branch);
+CREATE INDEX complaints_branch ON complaints (branch, id);
+CREATE INDEX answers_complaint ON answers (complaint);

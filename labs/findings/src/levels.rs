@@ -124,7 +124,7 @@ async fn pop_apart(shop: &Shop, pop: &Cmd) -> Result<Option<(String, String)>, R
 
 impl Quotes {
     /// A connection that no other request uses.
-    async fn take(&self, shop: &Shop) -> Result<MultiplexedConnection, Refusal> {
+    pub(crate) async fn take(&self, shop: &Shop) -> Result<MultiplexedConnection, Refusal> {
         let taken = self.free().pop();
         match taken {
             Some(connection) => Ok(connection),
@@ -132,7 +132,8 @@ impl Quotes {
         }
     }
 
-    fn give_back(&self, connection: MultiplexedConnection) {
+    /// Keeps a connection for another request.
+    pub(crate) fn give_back(&self, connection: MultiplexedConnection) {
         self.free().push(connection);
     }
 

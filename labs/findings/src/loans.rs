@@ -2,19 +2,19 @@
 //!
 //! The file is that of [`crate::views`], which makes it. Does not use the other stores.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::path::Path;
+use std::sync::Arc;
 
 use knee_sqlite::Watch;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use crate::connections::Connections;
 use crate::defect::Defect;
 use crate::refusal::Refusal;
 
-/// How long a connection waits for the write lock.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// What a connection executes first: commits wait for no disk.
+const SETUP: &str = "PRAGMA synchronous = NORMAL";
 /// Books, loans of all of them, and returns that are kept.
 const BOOKS: u32 = 2000;
 const LOANS: u32 = 20_000;
@@ -50,11 +50,8 @@ const SHRINK: &str = "VACUUM";
 
 /// The books and their connections.
 pub struct Loans {
-    path: PathBuf,
+    connections: Arc<Connections>,
     defect: Defect,
-    watch: Watch,
-    /// Connections that no request uses now.
-    free: Mutex<Vec<Connection>>,
 }
 
 impl Loans {
@@ -64,8 +61,9 @@ impl Loans {
     /// # Errors
     /// The file cannot be written.
     pub fn open(path: &Path, defect: Defect, watch: &Watch) -> Result<Arc<Self>, Refusal> {
+        let connections = Connections::new(path, SETUP, watch);
         if matches!(defect, Defect::None | Defect::AutomaticIndex | Defect::VacuumJob) {
-            let connection = connect(path, watch)?;
+            let connection = connections.open()?;
             connection.execute_batch(TABLES)?;
             connection.execute(FILL_BOOKS, [BOOKS])?;
             connection.execute(FILL_LOANS, [LOANS])?;
@@ -75,8 +73,7 @@ impl Loans {
             }
             connection.execute_batch(CHECKPOINT)?;
         }
-        let watch = watch.clone();
-        Ok(Arc::new(Self { path: path.to_owned(), defect, watch, free: Mutex::default() }))
+        Ok(Arc::new(Self { connections, defect }))
     }
 
     /// Ten books from a number on, with those who have borrowed them.
@@ -84,7 +81,8 @@ impl Loans {
     /// # Errors
     /// SQLite fails.
     pub async fn lent(self: Arc<Self>, first: i64) -> Result<Value, Refusal> {
-        self.run(move |connection: &Connection| Ok(lent(connection, first)?)).await
+        let connections = Arc::clone(&self.connections);
+        connections.run(move |connection: &Connection| Ok(lent(connection, first)?)).await
     }
 
     /// Notes that a book was returned.
@@ -92,11 +90,13 @@ impl Loans {
     /// # Errors
     /// SQLite fails.
     pub async fn give_back(self: Arc<Self>, book: i64) -> Result<(), Refusal> {
-        self.run(move |connection: &Connection| {
-            connection.prepare_cached(RETURN)?.execute([book])?;
-            Ok(())
-        })
-        .await
+        let connections = Arc::clone(&self.connections);
+        connections
+            .run(move |connection: &Connection| {
+                connection.prepare_cached(RETURN)?.execute([book])?;
+                Ok(())
+            })
+            .await
     }
 
     /// Begins to remove the oldest returns. No request waits for the end. With the defect, the file is written again
@@ -108,44 +108,17 @@ impl Loans {
 
     async fn tidy_now(self: Arc<Self>) -> Result<(), Refusal> {
         let shrinks = self.defect == Defect::VacuumJob;
-        self.run(move |connection: &Connection| {
-            connection.execute(TIDY, [RETURNS])?;
-            if shrinks {
-                connection.execute_batch(SHRINK)?;
-            }
-            Ok(())
-        })
-        .await
+        let connections = Arc::clone(&self.connections);
+        connections
+            .run(move |connection: &Connection| {
+                connection.execute(TIDY, [RETURNS])?;
+                if shrinks {
+                    connection.execute_batch(SHRINK)?;
+                }
+                Ok(())
+            })
+            .await
     }
-
-    /// Does something with a connection that no other request uses meanwhile.
-    async fn run<T: Send + 'static>(
-        self: Arc<Self>,
-        work: impl FnOnce(&Connection) -> Result<T, Refusal> + Send + 'static,
-    ) -> Result<T, Refusal> {
-        let done = tokio::task::spawn_blocking(move || self.run_now(work)).await;
-        done.unwrap_or_else(|error| Err(Refusal::Sqlite(error.to_string())))
-    }
-
-    fn run_now<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Refusal>) -> Result<T, Refusal> {
-        let taken = self.free().pop();
-        let connection = taken.map_or_else(|| connect(&self.path, &self.watch), Ok)?;
-        let done = work(&connection);
-        self.free().push(connection);
-        done
-    }
-
-    fn free(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A connection. The journal is that which the file has.
-fn connect(path: &Path, watch: &Watch) -> Result<Connection, Refusal> {
-    let mut connection = Connection::open(path)?;
-    watch.connection(&mut connection, BUSY_TIMEOUT)?;
-    connection.pragma_update(None, "synchronous", "NORMAL")?;
-    Ok(connection)
 }
 
 fn lent(connection: &Connection, first: i64) -> rusqlite::Result<Value> {
@@ -182,7 +155,7 @@ mod tests {
             let page = Arc::clone(&loans).lent(7).await.unwrap();
             assert_eq!(page.as_array().unwrap().len(), PAGE, "{defect:?}");
             pages.push(page);
-            let file = Connection::open(&loans.path).unwrap();
+            let file = Connection::open(loans.connections.path()).unwrap();
             let mut plan = file.prepare(&format!("EXPLAIN QUERY PLAN {LENT}")).unwrap();
             let steps = plan.query_map([7], |row| row.get::<_, String>(3)).unwrap();
             let steps: Vec<String> = steps.map(Result::unwrap).collect();
@@ -198,7 +171,7 @@ mod tests {
     async fn the_file_is_written_again_only_with_the_defect() {
         for (defect, shrinks) in [(Defect::None, false), (Defect::VacuumJob, true)] {
             let (_folder, _watch, _views, loans) = opened(defect);
-            let file = Connection::open(&loans.path).unwrap();
+            let file = Connection::open(loans.connections.path()).unwrap();
             let number = |sql: &str| file.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
             // Leaves free pages, as a year of returns does.
             file.execute("DELETE FROM returns WHERE number <= 30000", []).unwrap();

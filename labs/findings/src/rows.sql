@@ -70,3 +70,10 @@ INSERT INTO fares SELECT n, 100 + n * 79 % 4900, 'fare ' || n FROM generate_seri
 INSERT INTO surveys SELECT n, 0, jsonb_build_object('title', 'Survey ' || n, 'questions',
     (SELECT jsonb_agg('question ' || line || ' of the survey, about ' || md5((n * line)::text)) FROM generate_series(1, 2000) line))
     FROM generate_series(1, 100) n;
+INSERT INTO notices SELECT n, n % 4, n % 3 = 0, 'Notice ' || n FROM generate_series(1, 120000) n;
+INSERT INTO takings SELECT n, n % 6, n / 6 % 30, n * 7919 % 4900 FROM generate_series(1, 120000) n;
+INSERT INTO daily_takings SELECT branch, day, sum(cents) FROM takings GROUP BY branch, day;
+INSERT INTO songs SELECT n, (n - 1) / 80, (n - 1) % 80 FROM generate_series(1, 120000) n;
+INSERT INTO complaints SELECT n, n % 1000, 'complaint ' || n FROM generate_series(1, 60000) n;
+-- Of the 60 complaints of a branch, five have no answer.
+INSERT INTO answers SELECT n, n, repeat('we are sorry, ', 4) FROM generate_series(1, 60000) n WHERE n / 1000 % 12 <> 0;

@@ -172,3 +172,10 @@ CREATE TABLE signups (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, member
 CREATE TABLE trips (id bigint PRIMARY KEY, driver int NOT NULL, minute int NOT NULL, note text NOT NULL);
 CREATE TABLE fares (route int PRIMARY KEY, cents int NOT NULL, label text NOT NULL);
 CREATE TABLE surveys (id bigint PRIMARY KEY, answers bigint NOT NULL, data jsonb NOT NULL);
+
+CREATE TABLE notices (id bigint PRIMARY KEY, tenant int NOT NULL, seen boolean NOT NULL, title text NOT NULL);
+CREATE TABLE takings (id bigint PRIMARY KEY, branch int NOT NULL, day int NOT NULL, cents int NOT NULL);
+CREATE TABLE daily_takings (branch int NOT NULL, day int NOT NULL, cents bigint NOT NULL, PRIMARY KEY (branch, day));
+CREATE TABLE songs (id bigint PRIMARY KEY, playlist int NOT NULL, place int NOT NULL);
+CREATE TABLE complaints (id bigint PRIMARY KEY, branch int NOT NULL, text text NOT NULL);
+CREATE TABLE answers (id bigint PRIMARY KEY, complaint bigint, text text NOT NULL);

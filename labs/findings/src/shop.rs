@@ -9,6 +9,7 @@ use knee_sqlite::Watch;
 use serde_json::{Value, json};
 use tokio::sync::RwLock;
 
+use crate::albums::Albums;
 use crate::atlas::Atlas;
 use crate::bank::Bank;
 use crate::bookings::Bookings;
@@ -21,14 +22,19 @@ use crate::couriers::Couriers;
 use crate::database::Database;
 use crate::defect::Defect;
 use crate::gate::Gate;
+use crate::hints::Hints;
 use crate::levels::Quotes;
 use crate::loans::Loans;
 use crate::partner::Partners;
 use crate::parts::Stations;
+use crate::phrases::Phrases;
 use crate::preferences::Preferences;
+use crate::quotas::Allowances;
 use crate::ranks::Ranks;
+use crate::recordings::Recordings;
 use crate::refusal::Refusal;
 use crate::spans::Spans;
+use crate::timetables::Timetables;
 use crate::todos::Writers;
 use crate::views::Views;
 use crate::visitors::Visitors;
@@ -59,6 +65,8 @@ pub struct Shop {
     pub atlas: Arc<Atlas>,
     /// Books, loans and returns in the same file of SQLite.
     pub loans: Arc<Loans>,
+    /// Albums, and what is counted on shelves, in the same file of SQLite.
+    pub albums: Albums,
     /// Carts in memory, with a file beside that of SQLite.
     pub carts: Arc<Carts>,
     /// Preferences in a file beside that of SQLite.
@@ -85,6 +93,16 @@ pub struct Shop {
     pub yearbooks: Yearbooks,
     /// The pace of calls about stations.
     pub stations: Stations,
+    /// The connection to the server of the quotas.
+    pub allowances: Allowances,
+    /// Phrases with a file beside that of SQLite.
+    pub phrases: Phrases,
+    /// The timetable of deliveries.
+    pub timetables: Timetables,
+    /// Questions that wait for their batch.
+    pub hints: Hints,
+    /// Recordings in memory.
+    pub recordings: Recordings,
     /// Spans of requests, which a collector gets.
     pub spans: Arc<Spans>,
     /// Held for writing while all requests pause.
@@ -107,18 +125,21 @@ impl Shop {
         let replica = args.replica.as_deref().map(|url| Database::open(url, args.defect)).transpose()?;
         let rows = database.query("SELECT id, name FROM options ORDER BY id LIMIT 8000", &[]).await?;
         let watch = Watch::new();
+        let calls = Calls::start()?;
         let options: Vec<(i64, String)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
         Ok(Self {
             defect: args.defect,
             database,
             replica,
             cache: Cache::open(&args.redis).await?,
-            calls: Calls::start()?,
+            hints: Hints::start(&calls, args.defect),
+            calls,
             views: Views::open(&args.views, args.defect, &watch)?,
             bookings: Bookings::new(&args.views, args.defect, &watch),
             ranks: Ranks::open(&args.views, args.defect, &watch)?,
             atlas: Atlas::open(&args.views, args.defect, &watch)?,
             loans: Loans::open(&args.views, args.defect, &watch)?,
+            albums: Albums::open(&args.views, args.defect, &watch)?,
             watch,
             carts: Carts::new(&args.views, args.defect),
             preferences: Preferences::new(&args.views, args.defect),
@@ -133,6 +154,10 @@ impl Shop {
             clients: Clients::default(),
             yearbooks: Yearbooks::default(),
             stations: Stations::default(),
+            allowances: Allowances::default(),
+            phrases: Phrases::open(&args.views, args.defect)?,
+            timetables: Timetables::default(),
+            recordings: Recordings::new(args.defect),
             spans: Arc::default(),
             pause: RwLock::new(()),
             front: Bytes::from("<p>A page of the shop, with all that is new today.</p>\n".repeat(800)),

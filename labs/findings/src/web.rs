@@ -23,6 +23,7 @@ use crate::refusal::Refusal;
 use crate::shop::Shop;
 use crate::{jobs, menus, news, notes, partner, sales};
 
+mod eighth;
 mod field;
 mod incidents;
 mod issues;
@@ -60,6 +61,7 @@ pub fn router(shop: Arc<Shop>) -> Router {
         .merge(threads::routes())
         .merge(sixth::routes())
         .merge(seventh::routes())
+        .merge(eighth::routes())
         .layer(middleware::from_fn_with_state(Arc::clone(&shop), close_if_asked))
         .with_state(shop)
 }

@@ -200,6 +200,29 @@ function yearbook() {
   return sent(`/yearbooks/${1990 + any(30)}`, '/yearbooks/{year}');
 }
 
+// One in 30 redeems a code; the others read a session.
+function code() {
+  return exec.scenario.iterationInTest % 30 ? asked(`/sessions/${any(5000)}`, '/sessions/{user}') : sent(`/codes/${any(1e6)}`, '/codes/{code}');
+}
+
+// One in 100 begins to send the timetable, so that at 50 per second it is sent every two seconds. The next one changes a
+// line, as one in ten does.
+function timetable() {
+  const number = exec.scenario.iterationInTest;
+  if (number % 100 === 0) {
+    return sent('/timetables', '/timetables');
+  }
+  const path = `/timetables/${any(1000)}`;
+  return number % 10 === 1 ? put(path, '/timetables/{line}') : asked(path, '/timetables/{line}');
+}
+
+// A part of a recording, as a player asks for it.
+function recording() {
+  const first = any(384) * 16384;
+  const headers = { Range: `bytes=${first}-${first + 16383}` };
+  return http.get(`${base}/recordings/${any(1000)}`, { headers, tags: { name: 'GET /recordings/{number}' } });
+}
+
 // An order, whose client gives up after 20 s.
 function sale() {
   return http.post(`${base}/sales`, null, { timeout: '20s', tags: { name: 'POST /sales' } });
@@ -328,6 +351,20 @@ const works = {
   carts: cart,
   yearbooks: yearbook,
   reviews: () => asked(`/reviews/${any(1000)}`, '/reviews/{product}'),
+  notices: () => asked(`/tenants/${any(4)}/notices`, '/tenants/{tenant}/notices'),
+  takings: () => asked(`/branches/${any(6)}/takings`, '/branches/{branch}/takings'),
+  playlists: () => put(`/playlists/${any(1500)}`, '/playlists/{playlist}'),
+  complaints: () => asked(`/branches/${any(1000)}/complaints`, '/branches/{branch}/complaints'),
+  tallies: () => sent(`/tallies/${any(5000)}`, '/tallies/{first}'),
+  codes: code,
+  albums: () => http.del(`${base}/albums/${1 + exec.scenario.iterationInTest}`, null, { tags: { name: 'DELETE /albums/{album}' } }),
+  stocktakings: () => sent(`/stocktakings/${any(1000)}`, '/stocktakings/{shelf}'),
+  quotas: () => asked(`/quotas/${any(1000)}`, '/quotas/{member}'),
+  contacts: () => asked(`/contacts/${any(1000)}`, '/contacts/{member}'),
+  phrases: () => asked(`/phrases/${any(25000)}`, '/phrases/{number}'),
+  timetables: timetable,
+  hints: () => asked(`/hints/${any(1e6)}`, '/hints/{word}'),
+  recordings: recording,
   amounts,
   todos,
   sale,

@@ -19,6 +19,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 type ErrorAndHint = (String, &'static str);
 
 const START: &str = "start PostgreSQL, or name another one with --postgres URL";
+const MIGRATE: &str =
+    "run `runlater migrate --postgres URL`; on an empty database, `runlater seed` also makes an organization";
 const SYSTEM: &str = "see what the system allows this user: open files, threads";
 
 fn main() -> ExitCode {
@@ -79,6 +81,7 @@ fn serve_node(args: &ServeArgs) -> Result<(), ErrorAndHint> {
                 "another service may have the port; --listen 127.0.0.1:0 takes a free one"
             }
             serve::Problem::Postgres(_) => START,
+            serve::Problem::Schema { .. } => MIGRATE,
             serve::Problem::Call(_) => "--ca takes a file of certificates in PEM",
             serve::Problem::System(_) => SYSTEM,
         };

@@ -13,6 +13,7 @@ pub const LOCK: i64 = 7_206_084;
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (\
                       version int PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())";
+const DONE: &str = "SELECT coalesce(max(version), 0) FROM schema_migrations";
 
 /// Applies missing migrations; returns how many.
 ///
@@ -22,12 +23,26 @@ pub async fn migrate(client: &mut Client) -> Result<usize, tokio_postgres::Error
     let transaction = client.transaction().await?;
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
     transaction.batch_execute(LEDGER).await?;
-    let row = transaction.query_one("SELECT coalesce(max(version), 0) FROM schema_migrations", &[]).await?;
+    let row = transaction.query_one(DONE, &[]).await?;
     let done = usize::try_from(row.get::<_, i32>(0)).unwrap_or_default();
     for (version, step) in (1_i32..).zip(STEPS).skip(done) {
         transaction.batch_execute(step).await?;
         transaction.execute("INSERT INTO schema_migrations (version) VALUES ($1)", &[&version]).await?;
     }
     transaction.commit().await?;
+    Ok(STEPS.len().saturating_sub(done))
+}
+
+/// Number of migrations that the database lacks. Changes nothing.
+///
+/// # Errors
+/// PostgreSQL reports an error.
+pub async fn missing(client: &Client) -> Result<usize, tokio_postgres::Error> {
+    let has_table = client.query_one("SELECT to_regclass('schema_migrations') IS NOT NULL", &[]).await?;
+    let done = if has_table.get::<_, bool>(0) {
+        usize::try_from(client.query_one(DONE, &[]).await?.get::<_, i32>(0)).unwrap_or_default()
+    } else {
+        0
+    };
     Ok(STEPS.len().saturating_sub(done))
 }

@@ -24,8 +24,7 @@ use crate::limit::Limits;
 use crate::maintenance::{self, WorkNotifier};
 use crate::metric::Metrics;
 use crate::refusal::postgres_message;
-use crate::store::Store;
-use crate::store::prepare::prepare;
+use crate::store::{Store, prepare};
 use crate::task_writer::TaskWriter;
 use crate::web::{self, App};
 
@@ -46,6 +45,14 @@ pub enum Problem {
     /// PostgreSQL cannot be reached or reports an error.
     #[error("{0}")]
     Postgres(String),
+    /// The tables are missing, or of an earlier version.
+    #[error("PostgreSQL at {address} lacks {steps} of the migrations")]
+    Schema {
+        /// Address without credentials.
+        address: String,
+        /// Number of migrations.
+        steps: usize,
+    },
     /// The HTTP client cannot be created.
     #[error(transparent)]
     Call(#[from] call::Problem),
@@ -57,24 +64,17 @@ pub enum Problem {
 /// Serves until SIGTERM or Ctrl-C, then finishes requests and calls.
 ///
 /// # Errors
-/// The port is taken, or PostgreSQL cannot be used.
+/// The port is taken, the schema is not up to date, or PostgreSQL cannot be used.
 pub async fn run(args: &ServeArgs) -> Result<(), Problem> {
     let listen = |source| Problem::Listen { address: args.listen, source };
     let listener = listener(args.listen).map_err(listen)?;
     allow_connections();
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let prepared = tokio::select! {
-        prepared = prepare(args) => prepared,
+    tokio::select! {
+        prepared = prepare_database(args) => prepared?,
         _ = term.recv() => return Ok(()),
         _ = int.recv() => return Ok(()),
-    };
-    prepared.map_err(|error| {
-        Problem::Postgres(format!(
-            "PostgreSQL at {}: {}",
-            shown(&args.store.postgres),
-            postgres_message(&error)
-        ))
-    })?;
+    }
     let stop = CancellationToken::new();
     let (app, executor) = open(args, stop.clone())?;
     let address = listener.local_addr()?;
@@ -95,6 +95,19 @@ pub async fn run(args: &ServeArgs) -> Result<(), Problem> {
     serve(listener, app, &stop, executor, Duration::from_secs(args.grace)).await?;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Checks the schema, and applies the indexes that the switches ask for.
+async fn prepare_database(args: &ServeArgs) -> Result<(), Problem> {
+    let address = || shown(&args.store.postgres);
+    let failure = |error: tokio_postgres::Error| {
+        Problem::Postgres(format!("PostgreSQL at {}: {}", address(), postgres_message(&error)))
+    };
+    let steps = prepare::missing_steps(&args.store.postgres).await.map_err(failure)?;
+    if steps > 0 {
+        return Err(Problem::Schema { address: address(), steps });
+    }
+    prepare::prepare(args).await.map_err(failure)
 }
 
 /// Serves until the stop; then requests and calls share the grace period.

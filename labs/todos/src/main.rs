@@ -15,6 +15,8 @@ type Failure = (String, &'static str);
 
 const SYSTEM: &str = "see what the system allows this user: open files, threads";
 const START: &str = "start PostgreSQL, or name another one with --postgres URL";
+const MIGRATE: &str =
+    "run `todos migrate --postgres URL`; on an empty database, `todos seed` also fills the table";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -89,6 +91,7 @@ fn run_serve(args: &ServeArgs) -> Result<(), Failure> {
                 "another service may have the port; --listen 127.0.0.1:0 takes a free one"
             }
             serve::Problem::Postgres(_) => START,
+            serve::Problem::Schema { .. } => MIGRATE,
             serve::Problem::NoReplica => {
                 "name it with --replica URL, or read from the primary: --replica-reads off"
             }

@@ -22,8 +22,7 @@ use crate::grpc;
 use crate::metric::Metrics;
 use crate::refusal::error_text;
 use crate::stall::StallListener;
-use crate::store::prepare::prepare;
-use crate::store::{Store, notifications};
+use crate::store::{Store, notifications, prepare};
 use crate::todo_service::{Parts, TodoService};
 use crate::web::{self, AppState};
 
@@ -41,6 +40,14 @@ pub enum Problem {
     /// PostgreSQL cannot be reached, or failed.
     #[error("{0}")]
     Postgres(String),
+    /// The tables are missing, or of an earlier version.
+    #[error("PostgreSQL at {address} lacks {steps} of the migrations")]
+    Schema {
+        /// Address without credentials.
+        address: String,
+        /// Number of migrations.
+        steps: usize,
+    },
     /// Reads should go to a replica, and none is given.
     #[error("reads cannot go to a replica without its address")]
     NoReplica,
@@ -55,7 +62,7 @@ pub enum Problem {
 /// Serves until SIGTERM or Ctrl-C, then finishes open requests. `driver` is the runtime of the connections.
 ///
 /// # Errors
-/// A port is taken, or PostgreSQL cannot be used.
+/// A port is taken, the schema is not up to date, or PostgreSQL cannot be used.
 pub async fn run(args: &ServeArgs, driver: Handle) -> Result<(), Problem> {
     if args.switches.replica_reads.is_on() && args.replica.is_none() {
         return Err(Problem::NoReplica);
@@ -66,18 +73,11 @@ pub async fn run(args: &ServeArgs, driver: Handle) -> Result<(), Problem> {
         None => None,
     };
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let prepared = tokio::select! {
-        prepared = prepare(args) => prepared,
+    tokio::select! {
+        prepared = prepare_database(args) => prepared?,
         _ = term.recv() => return Ok(()),
         _ = int.recv() => return Ok(()),
-    };
-    prepared.map_err(|error| {
-        Problem::Postgres(format!(
-            "PostgreSQL at {}: {}",
-            without_credentials(&args.store.postgres),
-            error_text(&error)
-        ))
-    })?;
+    }
     let grpc_address = grpc_listener.as_ref().map(TcpListener::local_addr).transpose()?;
     let state = build_state(args, &driver, grpc_address)?;
     let address = listener.local_addr()?;
@@ -102,6 +102,19 @@ pub async fn run(args: &ServeArgs, driver: Handle) -> Result<(), Problem> {
     }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Checks the schema, and prepares the database for the switches.
+async fn prepare_database(args: &ServeArgs) -> Result<(), Problem> {
+    let address = || without_credentials(&args.store.postgres);
+    let failure = |error: tokio_postgres::Error| {
+        Problem::Postgres(format!("PostgreSQL at {}: {}", address(), error_text(&error)))
+    };
+    let steps = prepare::missing_steps(&args.store.postgres).await.map_err(failure)?;
+    if steps > 0 {
+        return Err(Problem::Schema { address: address(), steps });
+    }
+    prepare::prepare(args).await.map_err(failure)
 }
 
 async fn listen(address: SocketAddr) -> Result<TcpListener, Problem> {

@@ -65,7 +65,9 @@ impl App {
     /// Metrics of this process, in `OpenMetrics` text.
     pub fn figures(&self) -> String {
         self.metrics.db_connections.set(self.store.connections() as i64);
+        self.metrics.db_waiting.set(self.store.waiting() as i64);
         self.metrics.redis_connections.set(self.redis.connections() as i64);
+        self.metrics.redis_waiting.set(self.redis.waiting() as i64);
         self.metrics.text()
     }
 }

@@ -19,6 +19,8 @@ type ErrorAndHint = (String, &'static str);
 
 const SYSTEM: &str = "see what the system allows this user: open files, threads, processes";
 const START: &str = "start PostgreSQL, or name another one with --postgres URL";
+const MIGRATE: &str =
+    "run `trenova migrate --postgres URL`; on an empty database, `trenova seed` also fills the tables";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -72,6 +74,7 @@ fn with_hint(problem: &Problem) -> ErrorAndHint {
     let hint = match problem {
         Problem::Listen { .. } => "another service may have the port; --listen 127.0.0.1:0 takes a free one",
         Problem::Postgres(_) => START,
+        Problem::Schema { .. } => MIGRATE,
         Problem::Redis(_) => "name it with --redis redis://host:port/0",
         Problem::System(_) => SYSTEM,
         Problem::Process(_) => "its own error is above; --prefork 1 serves with one process",

@@ -67,8 +67,14 @@ pub struct Metrics {
     pub db_closed: Counter,
     /// Open connections to PostgreSQL.
     pub db_connections: Gauge,
+    /// Requests without a connection to PostgreSQL that need one: the queue of the pool.
+    pub db_waiting: Gauge,
+    /// Seconds that requests waited for a connection to PostgreSQL. Those that had one at once are not in it.
+    pub db_wait_seconds: Histogram,
     /// Open connections to Redis.
     pub redis_connections: Gauge,
+    /// Commands without a connection to Redis that need one: the queue of the pool.
+    pub redis_waiting: Gauge,
 }
 
 impl Default for Metrics {
@@ -91,7 +97,10 @@ impl Default for Metrics {
             answer_hits: Counter::default(),
             db_closed: Counter::default(),
             db_connections: Gauge::default(),
+            db_waiting: Gauge::default(),
+            db_wait_seconds: buckets(),
             redis_connections: Gauge::default(),
+            redis_waiting: Gauge::default(),
         }
     }
 }
@@ -110,6 +119,11 @@ impl Metrics {
             "request_seconds",
             "From the head of a request to its answer's",
             self.seconds.clone(),
+        );
+        registry.register(
+            "db_wait_seconds",
+            "Waits for a connection to PostgreSQL, of those that had none at once",
+            self.db_wait_seconds.clone(),
         );
         for (name, text, counter) in self.counters() {
             registry.register(name, text, counter.clone());
@@ -141,11 +155,13 @@ impl Metrics {
         ]
     }
 
-    fn gauges(&self) -> [(&'static str, &'static str, &Gauge); 3] {
+    fn gauges(&self) -> [(&'static str, &'static str, &Gauge); 5] {
         [
             ("callers", "Open connections of callers", &self.callers),
             ("db_connections", "Connections to PostgreSQL", &self.db_connections),
+            ("db_waiting", "Requests that wait for a connection to PostgreSQL", &self.db_waiting),
             ("redis_connections", "Connections to Redis", &self.redis_connections),
+            ("redis_waiting", "Commands that wait for a connection to Redis", &self.redis_waiting),
         ]
     }
 }

@@ -90,6 +90,14 @@ impl RedisClient {
         }
     }
 
+    /// Commands that wait for a connection. None does for the shared one.
+    pub fn waiting(&self) -> usize {
+        match &self.transport {
+            Transport::Pool(pool) => pool.status().waiting,
+            Transport::Shared(_) => 0,
+        }
+    }
+
     /// Sends a command.
     ///
     /// # Errors

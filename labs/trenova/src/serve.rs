@@ -51,6 +51,14 @@ pub enum Problem {
     /// PostgreSQL cannot be reached or reports an error.
     #[error("{0}")]
     Postgres(String),
+    /// The tables are missing, or of an earlier version.
+    #[error("PostgreSQL at {address} lacks {steps} of the migrations")]
+    Schema {
+        /// Address without credentials.
+        address: String,
+        /// Number of migrations.
+        steps: usize,
+    },
     /// The address of Redis is malformed.
     #[error("{0}")]
     Redis(String),
@@ -77,18 +85,20 @@ pub fn bind(address: SocketAddr) -> Result<TcpListener, Problem> {
     bound().map_err(|source| Problem::Listen { address, source })
 }
 
-/// Applies the schema, rows and indexes that the switches ask for.
+/// Checks the schema, and applies the rows and indexes that the switches ask for.
 ///
 /// # Errors
-/// PostgreSQL cannot be reached or reports an error.
+/// The schema is not up to date, or PostgreSQL cannot be reached or reports an error.
 pub async fn prepare(args: &ServeArgs) -> Result<(), Problem> {
-    prepare::prepare(args).await.map_err(|error| {
-        Problem::Postgres(format!(
-            "PostgreSQL at {}: {}",
-            shown(&args.store.postgres),
-            postgres_message(&error)
-        ))
-    })
+    let address = || shown(&args.store.postgres);
+    let failure = |error: tokio_postgres::Error| {
+        Problem::Postgres(format!("PostgreSQL at {}: {}", address(), postgres_message(&error)))
+    };
+    let steps = prepare::missing_steps(&args.store.postgres).await.map_err(failure)?;
+    if steps > 0 {
+        return Err(Problem::Schema { address: address(), steps });
+    }
+    prepare::prepare(args).await.map_err(failure)
 }
 
 /// A runtime with this many threads. A single thread needs no work stealing.

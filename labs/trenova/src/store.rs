@@ -255,6 +255,11 @@ impl Store {
     pub fn connections(&self) -> usize {
         self.database.connections()
     }
+
+    /// Requests that wait for a connection.
+    pub fn waiting(&self) -> usize {
+        self.database.waiting()
+    }
 }
 
 /// The first two parameters of every statement on workers.

@@ -37,12 +37,22 @@ pub(super) enum List {
     Sixth,
     /// Made of incidents, after the rules had learned from the sixth list.
     Seventh,
+    /// Made of incidents, while the rules learned from the seventh list.
+    Eighth,
 }
 
 impl List {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::First, Self::Second, Self::Third, Self::Fourth, Self::Fifth, Self::Sixth, Self::Seventh];
+    pub const ALL: [Self; 8] = [
+        Self::First,
+        Self::Second,
+        Self::Third,
+        Self::Fourth,
+        Self::Fifth,
+        Self::Sixth,
+        Self::Seventh,
+        Self::Eighth,
+    ];
 
     /// Its name in a sentence.
     pub const fn name(self) -> &'static str {
@@ -54,6 +64,7 @@ impl List {
             Self::Fifth => "fifth list",
             Self::Sixth => "sixth list",
             Self::Seventh => "seventh list",
+            Self::Eighth => "eighth list",
         }
     }
 }
@@ -200,13 +211,13 @@ mod tests {
         let labels = |list| expected.only(list).cases().iter().map(Case::label).collect::<Vec<_>>();
         assert_eq!(labels(List::First), ["a", "b", "healthy/list"]);
         assert_eq!(labels(List::Second), ["c", "healthy/list"]);
-        let others = [List::Third, List::Fourth, List::Fifth, List::Sixth, List::Seventh];
+        let others = [List::Third, List::Fourth, List::Fifth, List::Sixth, List::Seventh, List::Eighth];
         assert!(others.into_iter().all(|list| labels(list).is_empty()));
     }
 
     #[test]
     fn a_defect_of_a_list_of_incidents_names_its_source() {
-        for list in ["second", "third", "fourth", "fifth", "sixth", "seventh"] {
+        for list in ["second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"] {
             let other = OTHER.replace("second", list);
             assert!(Expected::read(&other).is_ok(), "{list}");
             assert!(Expected::read(&other.replace("source", "note")).is_err(), "{list}");

@@ -2,7 +2,7 @@
 //!
 //! A title that is not known is left out. Times without a unit are left out, too, except in Locust's tables.
 
-use crate::measurement::{Load, Measurement, Named, Percentile, Relation, Tool};
+use crate::measurement::{Cell, Load, Measurement, Named, Percentile, Relation, Role, Tool};
 use crate::number::{
     Figure, Range, Rounding, amount, is_counted, is_size, number, per, percent, scale, shortened, size, time,
 };
@@ -142,6 +142,43 @@ fn column(title: &str) -> Column {
     }
 }
 
+/// Titles of columns that say something about their rows.
+const NOTES: [&str; 17] = [
+    "note",
+    "notes",
+    "comment",
+    "comments",
+    "remark",
+    "remarks",
+    "verdict",
+    "assessment",
+    "rating",
+    "status",
+    "performance",
+    "recommendation",
+    "observation",
+    "observations",
+    "analysis",
+    "conclusion",
+    "summary",
+];
+
+/// What a cell is for; `None` if it is only a figure that was read. `is_first`: no label and no figure is before it.
+fn role(kind: Column, title: &str, is_read: bool, is_first: bool) -> Option<Role> {
+    if is_read {
+        return matches!(kind, Column::Connections | Column::Users).then_some(Role::Load);
+    }
+    let title = title.trim().trim_matches('*').to_lowercase();
+    let is_label = (kind == Column::Label && is_first) || matches!(title.as_str(), "name" | "type");
+    Some(if NOTES.contains(&title.as_str()) {
+        Role::Note
+    } else if is_label {
+        Role::Label
+    } else {
+        Role::Other
+    })
+}
+
 /// The factor that a title gives to its cells: `Requests/s (k)`, `kreq/s`, `Connections (thousands)`. A letter alone can
 /// also be a name, as in `rps, M1` or `rps, plan K`.
 fn factor_of(title: &str) -> Option<f64> {
@@ -203,7 +240,14 @@ pub fn measurements(titles: &[String], rows: &[Row], table: usize) -> Vec<Measur
         for (at, (kind, cell)) in columns.iter().zip(cells).enumerate() {
             let title = titles.get(at).map_or("", String::as_str);
             let cell = cell.trim().trim_matches('*').trim();
+            let n_before = one.n_figures();
+            // A name stands before the figures.
+            let is_first = n_before == 0 && one.label.is_empty();
             fill(*kind, title, cell, is_locust, &mut one);
+            let is_read = one.n_figures() > n_before;
+            if let (false, Some(role)) = (is_locust, role(*kind, title, is_read, is_first)) {
+                one.cells.push(Cell { column: at, role, text: cell.to_owned() });
+            }
         }
         if is_locust {
             locust_row(titles, cells, &mut one);

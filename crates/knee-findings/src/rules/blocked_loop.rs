@@ -20,8 +20,8 @@ pub(super) const RULE: Rule = Rule {
     code: "blocked_loop",
     finds: "requests that all wait now and then while one thread computes: a blocked event loop",
     needs: "a process of the service, and the run with 12 whole intervals of a load generator that did not pause itself",
-    limits: "in 3 separate intervals, the slowest response is 3 times the lower quartile of all intervals and 100 ms longer, while at most 1.2 times as many requests are answered as elsewhere, and many wait: the p90 (of 100 responses; the p99 of 1,000) is 3 times its lower quartile and 20 ms longer, or, with 8 users and more who wait for their responses, 75 % of the responses are missing that fit into the pause. One thread, and the process as a whole, then computes longer than elsewhere by half of the pause. All of them, or nothing",
-    source: "Others wait for an expensive request only if they need the thread on which it computes; that ten of them wait at once is no coincidence. Work on one thread cannot take longer than the pause; if it has at least half of it, it is most of what the others wait for, because the pause also has the requests that follow.",
+    limits: "in 3 separate intervals, the slowest response is 3 times the lower quartile of all intervals and 100 ms longer, while at most 1.2 times as many requests are answered as elsewhere, and many wait: the p90 (the p99 of 1,000 responses) is 3 times its lower quartile and 20 ms longer, with 10 responses beyond it, or with 4 of them and 30 in all such intervals together; or, with 8 users and more who wait for their responses, 75 % of the responses are missing that fit into the pause. One thread, and the process as a whole, then computes longer than elsewhere by half of the pause, within the interval of it and one beside it; elsewhere are intervals that neither have a pause nor follow one, or, with fewer than 3 of these, all without one, and then it is the difference of both that counts, unless fewer than 95 % as many requests are answered in the pauses: then less is no sign. All of them, or nothing",
+    source: "Others wait for an expensive request only if they need the thread on which it computes; that ten of them wait at once is no coincidence, and neither is it that four do so often: of long requests that come by chance, so seldom that a quarter of the intervals has none, one of 20 intervals has four (Poisson distribution), and 8 of 30 such intervals are rarer than 1 in 5,000 runs (binomial distribution). Work on one thread cannot take longer than the pause; if it has at least half of it, it is most of what the others wait for, because the pause also has the requests that follow.",
     cause: "An event loop, or a thread that holds a lock which all requests need, computes something long now and then: a hash, a large JSON, a template, a report, a regular expression, a garbage collection that stops all.",
     remedy: "Take a profile of the process while it is under load; move the work to a pool of threads or another process, or cut it into pieces between which other requests run.",
     explains: &["periodic_pauses"],
@@ -30,20 +30,28 @@ pub(super) const RULE: Rule = Rule {
 
 const INTERVALS_MIN: usize = 12;
 const PAUSES_MIN: f64 = 3.0;
+/// Intervals that neither have a pause nor follow one: fewer are too few to compare with.
+const FAR_MIN: usize = 3;
 /// Times the usual interval.
 const HEIGHT: f64 = 3.0;
 /// Seconds beyond it: of the slowest response, and of many.
 const LONGER: f64 = 0.1;
 const MANY_LONGER: f64 = 0.02;
-/// Responses per interval of which 10 are beyond the p90, and beyond the p99.
-const FOR_P90: u64 = 100;
+/// Responses per interval of which 10 are beyond the p99; with fewer, the p90 counts.
 const FOR_P99: u64 = 1_000;
+/// Responses beyond the p90 or the p99 that wait in an interval with a pause; or fewer, if there are as many in all such
+/// intervals as with the fewest pauses.
+const WAITING: u64 = 10;
+const FEW: u64 = 4;
+const IN_ALL: u64 = 30;
 /// Responses in an interval with a pause, times those elsewhere.
 const MORE_LOAD: f64 = 1.2;
 /// Users of whom one with a long request of its own is no pause of all.
 const USERS_MIN: f64 = 8.0;
 /// Share of the responses that fit into the pause.
 const MISSING: f64 = 0.75;
+/// Responses in intervals with a pause, of those elsewhere: with fewer, less CPU time is what they did not need.
+const KEPT: f64 = 0.95;
 /// CPU time as a share of the pause.
 const OF_PAUSE: f64 = 0.5;
 /// Threads that are looked at: those that compute most.
@@ -53,8 +61,12 @@ const THREADS: usize = 4;
 struct Pauses {
     /// Where they are; of neighbours the first.
     places: Vec<usize>,
-    /// All intervals that are near none of them.
+    /// The intervals to compare with: those that are near none of them, or, if there are next to none, all without one.
     others: Vec<usize>,
+    /// Whether the interval behind a pause is none of the others.
+    are_apart: bool,
+    /// Whether about as many requests are answered in these intervals as elsewhere.
+    are_answered: bool,
     /// How much longer than usual the slowest response took, in seconds: the median.
     seconds: f64,
 }
@@ -77,25 +89,47 @@ fn pauses(evidence: &Evidence<'_>, points: &[&Point]) -> Option<Pauses> {
     let slowest = times(points, 3);
     let ordinary = usual(&slowest)?;
     let high = |place: usize| slowest.get(place).is_some_and(|time| *time >= HEIGHT * ordinary);
-    let is_far = |place: &usize| !high(*place) && !place.checked_sub(1).is_some_and(high);
-    let others: Vec<usize> = (0..points.len()).filter(is_far).collect();
+    let (others, are_apart) = others(points.len(), high);
     let elsewhere: Vec<f64> = others.iter().filter_map(|place| pace(points, *place)).collect();
-    let most = MORE_LOAD * median(&elsewhere)?;
-    let fewest = points.iter().map(|point| answered(point)).min()?;
-    let many = times(points, if fewest >= FOR_P99 { 2 } else { 1 });
-    let ordinary_many = usual(&many)?;
+    let calm = median(&elsewhere)?;
+    let most = MORE_LOAD * calm;
+    let is_broad = broad(points)?;
     let is_crowd = is_crowd(evidence, points);
-    let waits = |place: usize, pause: f64| {
-        let is_high = many[place] >= HEIGHT * ordinary_many && many[place] >= ordinary_many + MANY_LONGER;
-        (is_high && answered(points[place]) >= FOR_P90) || (is_crowd && dips(points, place, pause))
-    };
     let places = spikes(&slowest, HEIGHT).into_iter().filter(|place| {
         let pause = slowest[*place] - ordinary;
-        pause >= LONGER && pace(points, *place).is_some_and(|pace| pace <= most) && waits(*place, pause)
+        let is_calm = pace(points, *place).is_some_and(|pace| pace <= most);
+        pause >= LONGER && is_calm && (is_broad(*place) || (is_crowd && dips(points, *place, pause)))
     });
     let places: Vec<usize> = places.collect();
     let lengths: Vec<f64> = places.iter().map(|place| slowest[*place] - ordinary).collect();
-    Some(Pauses { seconds: median(&lengths)?, places, others })
+    let answers: Vec<f64> = places.iter().filter_map(|place| pace(points, *place)).collect();
+    let are_answered = median(&answers)? >= KEPT * calm;
+    Some(Pauses { seconds: median(&lengths)?, places, others, are_apart, are_answered })
+}
+
+/// The intervals to compare with, of so many, and whether those behind a pause are none of them. Readings do not fall on
+/// the edges of intervals, so that what follows a pause is better left out; but every other interval can have one.
+fn others(count: usize, high: impl Fn(usize) -> bool) -> (Vec<usize>, bool) {
+    let low: Vec<usize> = (0..count).filter(|place| !high(*place)).collect();
+    let follows = |place: &usize| place.checked_sub(1).is_some_and(&high);
+    let far: Vec<usize> = low.iter().copied().filter(|place| !follows(place)).collect();
+    if far.len() >= FAR_MIN { (far, true) } else { (low, false) }
+}
+
+/// Says whether many requests wait in an interval. Few count if enough wait in all such intervals together.
+fn broad(points: &[&Point]) -> Option<impl Fn(usize) -> bool> {
+    let fewest = points.iter().map(|point| answered(point)).min()?;
+    let (place, part) = if fewest >= FOR_P99 { (2, 100) } else { (1, 10) };
+    let many = times(points, place);
+    let ordinary = usual(&many)?;
+    let beyond = |place: usize| answered(points[place]) / part;
+    let is_high = |place: usize| many[place] >= HEIGHT * ordinary && many[place] >= ordinary + MANY_LONGER;
+    let high: Vec<usize> =
+        (0..points.len()).filter(|place| is_high(*place) && beyond(*place) >= FEW).collect();
+    let in_all: u64 = high.iter().map(|place| beyond(*place)).sum();
+    let enough: Vec<usize> =
+        high.into_iter().filter(|place| in_all >= IN_ALL || beyond(*place) >= WAITING).collect();
+    Some(move |place: usize| enough.contains(&place))
 }
 
 /// A response time of each interval, by its place among the percentiles; zero without a response.
@@ -125,17 +159,22 @@ fn dips(points: &[&Point], place: usize, pause: f64) -> bool {
     pace(points, place).zip(beside).is_some_and(|(here, beside)| here <= kept * beside)
 }
 
-/// How much longer something computes around a pause than in two other intervals, in seconds, as a median. Readings do not
-/// fall on the edges of intervals, so the interval behind a pause belongs to it.
+/// How much longer something computes around a pause than in other intervals, in seconds, as a median. The readings next
+/// to the edges of an interval are up to half an interval before or behind them, so the interval before a pause belongs
+/// to it, or the one behind it. Where these are all that there is to compare with, a pause can have less than they have; but
+/// not where responses are missing, because what is not answered needs no CPU time.
 fn longer(points: &[&Point], pauses: &Pauses, cpu: impl Fn(&Point) -> Option<f64>) -> Option<f64> {
     let used: Vec<f64> = points.iter().copied().map(cpu).collect::<Option<_>>()?;
     let others: Vec<f64> = pauses.others.iter().map(|place| used[*place]).collect();
     let ordinary = median(&others)?;
+    let more =
+        |place: Option<usize>| place.and_then(|place| used.get(place)).map_or(0.0, |used| used - ordinary);
     let around = pauses.places.iter().map(|place| {
-        let behind = used.get(place + 1).map_or(0.0, |behind| behind - ordinary);
-        used[*place] - ordinary + behind
+        let beside = more(place.checked_sub(1)).max(more(Some(place + 1)));
+        more(Some(*place)) + if pauses.are_apart { beside } else { 0.0 }
     });
-    median(&around.collect::<Vec<_>>())
+    let longer = median(&around.collect::<Vec<_>>())?;
+    Some(if !pauses.are_apart && pauses.are_answered { longer.abs() } else { longer })
 }
 
 fn computing(process: &Watched<'_>, points: &[&Point], pauses: &Pauses) -> Option<Draft> {
@@ -188,6 +227,7 @@ fn computing(process: &Watched<'_>, points: &[&Point], pauses: &Pauses) -> Optio
 #[cfg(test)]
 mod tests {
     use knee_core::schedule::{Arrivals, Curve};
+    use knee_core::unit::Nanos;
 
     use super::*;
     use crate::Confidence;
@@ -257,8 +297,96 @@ mod tests {
     }
 
     #[test]
+    fn users_who_wait_for_a_disk_in_every_other_second_need_less_cpu_time_in_it_and_no_thread_blocks_them() {
+        let is_pause: fn(u64) -> bool = |second| second % 2 == 1;
+        let of = |more: f64| {
+            let rate = move |second| if is_pause(second) { 820 } else { 1_000 };
+            let mut scene =
+                Scene::sized(SECONDS, rate, Curve::constant(10.0), move |sample, second, dice| {
+                    if is_pause(second) && dice.share() < 0.01 {
+                        sample.wait = 0.22;
+                    }
+                });
+            computes(&mut scene, more, is_pause);
+            scene.found("blocked_loop").is_some()
+        };
+        assert!(of(0.18));
+        assert!(!of(-0.12), "what is not answered is not computed");
+    }
+
+    #[test]
     fn a_long_request_that_delays_no_others_is_healthy() {
         assert!(found(0.005, 0.18).is_none());
+    }
+
+    /// 50 arrivals per second of which every hundredth begins an export, so that every other second has a pause of 140 ms.
+    fn export(waits: f64, more: f64) -> Scene {
+        let is_pause: fn(u64) -> bool = |second| second % 2 == 1;
+        let mut number = 0_u32;
+        let mut scene = Scene::sized(
+            SECONDS,
+            |_| 50,
+            Curve::constant(10.0),
+            move |sample, second, dice| {
+                number = (number + 1) % 50;
+                sample.wait = 0.000_3 + dice.exponential(0.000_05);
+                if is_pause(second) && f64::from(number) < 50.0 * waits {
+                    sample.wait += 0.14 * (1.0 - f64::from(number) / (50.0 * waits));
+                }
+            },
+        );
+        scene.run.head.plan.scenarios[0].executor = Executor::Open {
+            rate: Curve::constant(50.0),
+            arrivals: Arrivals::Poisson { seed: 1 },
+            users_max: 500,
+        };
+        computes(&mut scene, more, is_pause);
+        scene
+    }
+
+    #[test]
+    fn a_user_with_fifty_requests_per_second_learns_what_blocks_the_loop_in_every_other_second() {
+        let scene = export(0.14, 0.13);
+        let finding = scene.found("blocked_loop").unwrap();
+        assert_eq!((finding.confidence, finding.subject.name.as_str()), (Confidence::Likely, "worker"));
+        assert!(finding.statement.starts_with("15 times in this run"), "{}", finding.statement);
+        assert_eq!(scene.found("periodic_pauses"), None, "it is said once");
+    }
+
+    #[test]
+    fn readings_that_are_half_an_interval_off_have_the_computing_before_or_behind_the_pause() {
+        let before: fn(u64) -> bool = |second| pauses_in(second + 1);
+        let behind: fn(u64) -> bool = |second| second > 0 && pauses_in(second - 1);
+        for shifted in [before, behind] {
+            let mut scene = arriving(|_| 1_000, 0.2, pauses_in);
+            computes(&mut scene, 0.18, shifted);
+            assert!(scene.found("blocked_loop").is_some());
+        }
+        let mut scene = export(0.14, 0.0);
+        scene.observations = knee_core::observation::Observations::default();
+        computes(&mut scene, 0.13, |second| second % 2 != 1);
+        assert!(scene.found("blocked_loop").is_some(), "in every other interval");
+    }
+
+    #[test]
+    fn exports_of_a_thread_of_their_own_and_pauses_without_computing_are_not_blocked_loops() {
+        assert_eq!(export(0.04, 0.13).found("blocked_loop"), None, "two of 50 responses");
+        assert_eq!(export(0.14, 0.05).found("blocked_loop"), None, "less than half of the pause");
+    }
+
+    #[test]
+    fn few_responses_that_wait_in_few_pauses_can_be_long_requests() {
+        let seldom: fn(u64) -> bool = |second| matches!(second, 5 | 9 | 19 | 25);
+        let mut scene = export(0.14, 0.13);
+        // Four pauses of the same kind, in which five wait: 20 responses.
+        for (place, point) in scene.run.series.iter_mut().enumerate() {
+            if !seldom(place as u64) {
+                let calm = Nanos::from_millis(1);
+                point.response = Some([calm; 4]);
+                point.service = Some([calm; 4]);
+            }
+        }
+        assert_eq!(scene.found("blocked_loop"), None);
     }
 
     #[test]

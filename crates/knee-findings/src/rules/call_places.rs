@@ -20,8 +20,8 @@ pub(super) const RULE: Rule = Rule {
     code: "call_places",
     finds: "requests that wait for each other because few calls to another service can be under way at a time",
     needs: "a process of the service, whose connections can be seen (Linux), as far as they are not to observed stores or to usual ports of stores and brokers",
-    limits: "the number of open calls to one endpoint that at most a hundredth of the looks exceed, 31 at most, is reached at half of the looks; 1.5 times as many requests are in progress; per call that is open more, 1.5 requests more are in progress. The first two, or nothing. Nothing if fewer than half as many requests as such calls do something that nothing observed explains; if the number of requests does not follow that of the calls (below 0.5); if the users of a scenario are as many; for fewer than 50 calls; if more than 1.5 questions are under way on a connection, or that is unknown; if for a tenth of the waits it is unclear whether they are; or if the CPUs, or those that an observed process can use, are busy to more than 70 %",
-    source: "A number of calls that nothing limits is seldom as high as at its most: of a Poisson distribution, the value that 1 % exceed has a few percent. Where calls wait for one of k places, k is the most, and as many calls find all of them taken as is their share of the time (PASTA). By Little's law, requests in progress are throughput times response time; those that are in none of the observed work wait, and with half as many of them as places, a call waits for at least half as long as it takes. While a place is free, no request waits for one, so requests are more where calls are more, by the waiting ones, too; those of a background job do not follow.",
+    limits: "the number of open calls to one endpoint that at most a hundredth of the looks exceed, 31 at most, is reached at half of the looks; 1.5 times as many requests are in progress; per call that is open more, 1.5 requests more are in progress. The first two, or nothing; where the number of open calls hardly changes (a variance of less than 0.05), a hint, unless each response has a whole number of calls, 1 at least, within 0.02. Nothing if fewer than half as many requests as such calls do something that nothing observed explains; if the number of requests does not follow that of the calls (below 0.5); if the users of a scenario are as many; for fewer than 50 calls; if more than 1.5 questions are under way on a connection, or that is unknown; if for a tenth of the waits it is unclear whether they are; or if the CPUs, or those that an observed process can use, are busy to more than 70 %",
+    source: "A number of calls that nothing limits is seldom as high as at its most: of a Poisson distribution, the value that 1 % exceed has a few percent. Where calls wait for one of k places, k is the most, and as many calls find all of them taken as is their share of the time (PASTA). By Little's law, requests in progress are throughput times response time; those that are in none of the observed work wait, and with half as many of them as places, a call waits for at least half as long as it takes. While a place is free, no request waits for one, so requests are more where calls are more, by the waiting ones, too; those of a background job do not follow. Where the calls are always as many, that cannot be seen: a job that asks all the time looks the same. It has no whole number of calls per response, though, but by chance, at 4 %.",
     cause: "A lock is held while the other service is asked; or the client has a small pool, with 1, 2, 5 or 10 connections per host by default; or a few threads make all calls.",
     remedy: "Hold no lock across the call: look into the cache, give the lock back, call, then take it again to store the answer. Let requests for the same thing wait for one call together. Raise the connections per host of the client, as far as the other service has capacity.",
     explains: &["fixed_places"],
@@ -37,6 +37,8 @@ const QUEUED: f64 = 0.5;
 /// Requests more per open call more: as a signal, and where it contradicts.
 const FOLLOW: f64 = 1.5;
 const FOLLOW_MIN: f64 = 0.5;
+/// Calls per response differ from a whole number by this much at most.
+const WHOLE: f64 = 0.02;
 /// Calls of the measured time: fewer are an incident.
 const CALLS_MIN: f64 = 50.0;
 /// Segments under way per connection that waits.
@@ -94,6 +96,9 @@ fn full(evidence: &Evidence<'_>, process: &Watched<'_>, asked: &Asked<'_>) -> Op
         FOLLOW,
         "sock_diag: connections of clients",
     );
+    // Of calls that are always as many, only their number per response can say that they are those of the requests.
+    let is_of_requests = open.requests.is_some() || is_whole(asked.calls);
+    let further = [Some(in_flight), follow].into_iter().flatten().filter(|_| is_of_requests);
     Some(Draft {
         subject: Subject::of(SubjectKind::Resource, asked.endpoint, Some(&process.source.name)),
         statement: format!(
@@ -104,7 +109,7 @@ fn full(evidence: &Evidence<'_>, process: &Watched<'_>, asked: &Asked<'_>) -> Op
             percent(open.full),
             number(in_progress)
         ),
-        signals: [taken, in_flight].into_iter().chain(follow).collect(),
+        signals: std::iter::once(taken).chain(further).collect(),
         remedy: Remedy::advice(
             "hold no lock while another service is asked, let requests for the same thing wait for one call, or raise the \
              connections per host of the client",
@@ -122,6 +127,12 @@ fn is_clear(evidence: &Evidence<'_>, asked: &Asked<'_>) -> bool {
     let is_single = asked.under_way.is_some_and(|segments| segments <= UNDER_WAY);
     let is_settled = asked.unsettled <= UNSETTLED * asked.seconds;
     is_single && is_settled && asked.calls * evidence.answered() as f64 >= CALLS_MIN
+}
+
+/// Whether each response has the same number of calls, one at least.
+fn is_whole(calls: f64) -> bool {
+    let whole = calls.round();
+    whole >= 1.0 && (calls - whole).abs() <= WHOLE
 }
 
 /// Whether a scenario has as many users as there are calls at a time: then they can be what limits these.
@@ -168,10 +179,19 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_are_full_all_the_time_are_found_by_two_signals() {
-        let full = Calling { seconds: 0.02, most: 2, full: 1.0, ..locked() };
+    fn calls_that_are_full_all_the_time_are_found_by_two_signals_where_each_response_has_one() {
+        let full = Calling { per_response: 1.0, seconds: 0.002, most: 2, full: 1.0, ..locked() };
         let finding = calling(&full).found("call_places").unwrap();
         assert_eq!(finding.confidence, Confidence::Likely, "{:?}", finding.evidence);
+    }
+
+    #[test]
+    fn a_job_that_asks_all_the_time_is_no_more_than_a_hint_because_nothing_says_that_requests_wait_for_it() {
+        for (full, per_response) in [(1.0, 0.1), (0.96, 0.1), (0.96, 1.4)] {
+            let job = Calling { per_response, seconds: 0.002 / per_response, most: 1, full, ..locked() };
+            let finding = calling(&job).found("call_places").unwrap();
+            assert_eq!(finding.confidence, Confidence::Hint, "{full}: {:?}", finding.evidence);
+        }
     }
 
     #[test]

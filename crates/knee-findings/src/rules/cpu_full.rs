@@ -1,6 +1,7 @@
 //! CPUs that are full: those of a process of the service, or of the whole machine.
 //!
-//! Needs figures of the machine or of a process. One full thread is `one_thread`.
+//! Needs figures of the machine or of a process. One full thread is `one_thread`; that another program takes the CPUs
+//! is `busy_neighbour`.
 
 use knee_core::observation::SourceKind;
 
@@ -10,6 +11,7 @@ use crate::evidence::Evidence;
 use crate::figure::{number, percent};
 use crate::finding::{Gain, Remedy, Signal, Subject, SubjectKind, Unit};
 use crate::lack::Lack;
+use crate::neighbours;
 use crate::profile::{Hottest, add_hottest};
 use crate::watched::Watched;
 
@@ -17,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     code: "cpu_full",
     finds: "CPUs that the service fills",
     needs: "figures of the machine (`host`) or of a process (`pid`)",
-    limits: "a process uses 90 % of the CPUs that it can use; or those that it is bound to are 90 % busy with it and other programs, or all CPUs of the machine are (time that a hypervisor gives to other machines counts neither as busy nor as idle); threads wait for a CPU 20 % of the time (PSI), or 20 % as long as they run; 5 % of the periods of a CPU limit are throttled. Those that it is bound to are left out if it uses less than 10 % of them, or where a finding names a statement or a process that takes half of the response time. With a profile of the process (`profile`), the function with most of its CPU time is named",
+    limits: "a process uses 90 % of the CPUs that it can use; or those that it is bound to are 90 % busy with it and other programs, or all CPUs of the machine are (time that a hypervisor gives to other machines counts neither as busy nor as idle); threads wait for a CPU 20 % of the time (PSI), or 20 % as long as they run; 5 % of the periods of a CPU limit are throttled. Those that it is bound to are left out if it uses less than 10 % of them, or where a finding names a statement or a process that takes half of the response time. With a profile of the process (`profile`), the function with most of its CPU time is named; so are other programs of the machine that use a tenth of a CPU (`host`)",
     source: "Within 15 % of the operational bound a resource counts as the limit; 90 % leaves room for what sampling misses.",
     cause: "The work of the requests takes all CPU time: of the service, of its database on the same machine, or of the load generator beside them.",
     remedy: "Make a request cheaper (profile the busiest process), or give it more CPUs. Load from another machine if the generator is here.",
@@ -130,11 +132,12 @@ fn of_bound(
     let mut draft = Draft {
         subject: Subject::of(SubjectKind::Process, process.name(), Some(&process.source.name)),
         statement: format!(
-            "the {} {its_cpus} to which {} is bound {verb} {} busy: {} with it, the rest with other programs and interrupts",
+            "the {} {its_cpus} to which {} is bound {verb} {} busy: {} with it, the rest with other programs and interrupts{}",
             number(cpus),
             process.source.name,
             percent(full.figure),
-            percent(share)
+            percent(share),
+            others(evidence, Some(process))
         ),
         signals: [Some(full), pressure, waiting].into_iter().flatten().collect(),
         remedy: Remedy::advice(
@@ -168,7 +171,13 @@ fn of_host(
             format!("CPUs of {}", host.source.name),
             Some(&host.source.name),
         ),
-        statement: format!("all {} CPUs are {} busy{most}{}", number(cpus), percent(busy?), taken(evidence)),
+        statement: format!(
+            "all {} CPUs are {} busy{most}{}{}",
+            number(cpus),
+            percent(busy?),
+            others(evidence, None),
+            taken(evidence)
+        ),
         signals: [Some(full), pressure].into_iter().flatten().collect(),
         remedy: Remedy::advice(
             "make a request cheaper: profile the busiest process; or load from another machine",
@@ -180,6 +189,13 @@ fn of_host(
 /// CPUs that a process uses.
 fn used_cpus(process: &Watched<'_>) -> Option<f64> {
     bound::both(process, "process.cpu.user", "process.cpu.system")?.per_second()
+}
+
+/// What to say of other programs that use the CPUs of a process, or of the machine.
+fn others(evidence: &Evidence<'_>, process: Option<&Watched<'_>>) -> String {
+    let hosts = evidence.sources(SourceKind::Host);
+    let named = hosts.first().map_or_else(Vec::new, |host| neighbours::of(evidence, host, process));
+    if named.is_empty() { String::new() } else { format!("; {}", neighbours::clause(&named)) }
 }
 
 /// What to say of the CPU time that a hypervisor gives to other machines.
@@ -245,6 +261,26 @@ mod tests {
         scene.busy_host(0, 0.97);
         let finding = scene.found("cpu_full").unwrap();
         assert_eq!(finding.statement, "all 4 CPUs are 97 % busy; shop (pid 7) uses 25 % of them");
+    }
+
+    #[test]
+    fn other_programs_that_fill_the_machine_are_named_and_small_ones_are_not() {
+        let mut scene = busy(1.0, 0.6);
+        scene.busy_host(0, 0.97);
+        for (program, cpus) in [("backup", 0.14), ("rustc", 2.3), ("sshd", 0.06), ("postgres", 0.5)] {
+            scene.counter(0, "host.program.cpu", program, cpus);
+        }
+        assert_eq!(
+            scene.found("cpu_full").unwrap().statement,
+            "all 4 CPUs are 97 % busy; shop (pid 7) uses 25 % of them; rustc uses 230 % of a CPU, backup 14 %"
+        );
+        let mut scene = shared(0.98);
+        scene.counter(0, "host.program.cpu", "rustc", 0.4);
+        let statement = scene.found("cpu_full").unwrap().statement;
+        assert!(
+            statement.ends_with("other programs and interrupts; rustc uses 40 % of a CPU"),
+            "{statement}"
+        );
     }
 
     #[test]

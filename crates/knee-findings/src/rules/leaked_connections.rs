@@ -109,8 +109,12 @@ fn leaked(
         "give the connection back on every path, also after errors and early returns, and let the pool log those that are \
          out for long",
     );
-    let lost = lost_for_a_while(evidence, server, &idle, size, turn)
-        .or_else(|| lost_together(evidence, server, &idle, size, turn))
+    let all_used = AllUsed::of(evidence, server, &idle, size);
+    let lost = all_used
+        .and_then(|used| {
+            lost_for_a_while(evidence, server, &idle, &used, turn)
+                .or_else(|| lost_together(evidence, server, &idle, &used, turn))
+        })
         .or_else(|| lost_for_good(evidence, &idle, turn))?;
     let statement = format!(
         "{} of the {} connections of {application} {}",
@@ -128,25 +132,40 @@ struct Lost {
     gain: Option<Gain>,
 }
 
+/// Connections of which none is to spare, in the second half of the samples: each is used again and again, and more
+/// requests are in flight than half of them.
+struct AllUsed {
+    /// Where the second half begins.
+    half: usize,
+    /// The idle time of the median connection, in seconds.
+    typical: f64,
+    in_flight: f64,
+}
+
+impl AllUsed {
+    fn of(evidence: &Evidence<'_>, server: &Watched<'_>, idle: &Idle, size: f64) -> Option<Self> {
+        let half = idle.median.len() / 2;
+        let typical = median(&idle.median[half..])?;
+        let oldest = idle.oldest[half..].iter().copied().fold(0.0, f64::max);
+        let longest = (USED * evidence.seconds()).min(USED_MAX).min(*SPREAD.end() * typical);
+        let in_flight = evidence.response_mean()? * evidence.throughput()?;
+        let is_used = oldest <= longest && !is_used_by_others(evidence, server, size / 2.0 / oldest);
+        (is_used && in_flight > size / 2.0).then_some(Self { half, typical, in_flight })
+    }
+}
+
 /// Connections that are missing until they are collected: all of them are used, and each is idle for long between.
 fn lost_for_a_while(
     evidence: &Evidence<'_>,
     server: &Watched<'_>,
     idle: &Idle,
-    size: f64,
+    used: &AllUsed,
     turn: f64,
 ) -> Option<Lost> {
-    let half = idle.median.len() / 2;
-    let typical = median(&idle.median[half..])?;
-    let oldest = idle.oldest[half..].iter().copied().fold(0.0, f64::max);
+    let AllUsed { half, typical, .. } = *used;
     let both = idle.oldest[half..].iter().zip(&idle.median[half..]);
     let spread = median(&both.map(|(oldest, typical)| oldest / typical).collect::<Vec<f64>>())?;
-    let is_used = oldest <= (USED * evidence.seconds()).min(USED_MAX) && oldest <= *SPREAD.end() * typical;
-    if !is_used || !SPREAD.contains(&spread) || is_used_by_others(evidence, server, size / 2.0 / oldest) {
-        return None;
-    }
-    let in_flight = evidence.response_mean()? * evidence.throughput()?;
-    if in_flight <= size / 2.0 || !is_wait(evidence)? {
+    if !SPREAD.contains(&spread) || !is_wait(evidence)? {
         return None;
     }
     let unused = Signal::at_least(
@@ -183,17 +202,11 @@ fn lost_together(
     evidence: &Evidence<'_>,
     server: &Watched<'_>,
     idle: &Idle,
-    size: f64,
+    used: &AllUsed,
     turn: f64,
 ) -> Option<Lost> {
-    let half = idle.median.len() / 2;
-    let typical = median(&idle.median[half..])?;
-    let oldest = idle.oldest[half..].iter().copied().fold(0.0, f64::max);
-    let is_used = oldest <= (USED * evidence.seconds()).min(USED_MAX) && oldest <= *SPREAD.end() * typical;
-    let (mean, in_flight) = (evidence.service_mean()?, evidence.response_mean()? * evidence.throughput()?);
-    if !is_used || is_used_by_others(evidence, server, size / 2.0 / oldest) || in_flight <= size / 2.0 {
-        return None;
-    }
+    let AllUsed { half, typical, in_flight } = *used;
+    let mean = evidence.service_mean()?;
     // What was between the last uses before each pause: to the median connection, and to the oldest one.
     let ages = idle.youngest[half..].iter().zip(&idle.median[half..]).zip(&idle.oldest[half..]);
     let paused = ages.filter(|((youngest, _), _)| **youngest >= PAUSE * turn);

@@ -1,7 +1,12 @@
 //! One statement many times per request: N + 1 queries.
 //!
 //! Needs the statements of a PostgreSQL server. Where the load varies, executions that do not vary with it are work
-//! outside of requests, such as that of a poller of a queue; where it does not, the two look the same.
+//! outside of requests, such as that of a poller of a queue; where it does not, the two look the same. Changes of rows with
+//! a commit for each are left to `many_commits`, and INSERT to `insert_per_row`. Commits of reads look like those of
+//! changes, so that a service with many of them hides its changes. With `pg_stat_statements.track = all`, what a function
+//! or a trigger executes looks like what the service sends.
+
+use std::ops::RangeInclusive;
 
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
@@ -14,10 +19,10 @@ pub(super) const RULE: Rule = Rule {
     code: "many_statements",
     finds: "one short statement many times per request (N + 1)",
     needs: "a PostgreSQL server with pg_stat_statements",
-    limits: "5 calls of one statement per response, of 1 ms each at most; 5 scans of its table per response. Nothing if responses per second vary by 20 % between readings and the calls less than a quarter as much",
+    limits: "5 calls of one SELECT per response, or of one UPDATE or DELETE of 0.5 to 2 rows, of 1 ms each at most; 5 scans of its table per response. Nothing about an UPDATE or DELETE with half as many transactions as calls, which is `many_commits`; nothing if responses per second vary by 20 % between readings and the calls less than a quarter as much",
     source: "A page needs a handful of statements. With five of the same, a loop stands around it.",
-    cause: "Each row of a list is completed by a statement of its own, each with a round trip.",
-    remedy: "Read them together: a join, `= ANY($1)`, or the eager loading of the ORM.",
+    cause: "Each row of a list is completed, changed or deleted by a statement of its own, each with a round trip.",
+    remedy: "Read them together: a join, `= ANY($1)`, or the eager loading of the ORM. Change them together: `UPDATE … FROM unnest($1, $2)`, `DELETE … WHERE id = ANY($1)`.",
     explains: &["many_commits"],
     check,
 };
@@ -26,6 +31,12 @@ const CALLS: f64 = 5.0;
 const SCANS: f64 = 5.0;
 /// Seconds.
 const SHORT: f64 = 0.001;
+/// Rows that a call changes.
+const ROWS: RangeInclusive<f64> = 0.5..=2.0;
+/// Transactions per call of a statement that changes rows.
+const COMMITS: f64 = 0.5;
+/// How PostgreSQL calls operators in the statements by which it follows foreign keys.
+const OF_A_KEY: &str = "OPERATOR(pg_catalog.";
 /// Responses per second that vary by this factor show what varies with them.
 const VARIES: f64 = 1.2;
 /// Growth of the calls per growth of the responses, below which they do not follow the load.
@@ -37,7 +48,7 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     let mut drafts = Vec::new();
     for (server, queries) in query::servers(evidence)? {
         let often = queries.iter().filter(|query| {
-            query.per_request >= CALLS && query.seconds < SHORT && query.statement.verb == "select"
+            query.per_request >= CALLS && query.seconds < SHORT && is_of_a_loop(&server, query)
         });
         for query in often {
             let Some(named) = query.statement.tables.first() else { continue };
@@ -75,7 +86,7 @@ fn check(evidence: &Evidence<'_>) -> Checked {
                     if growth.is_some() { "" } else { ", if all of them belong to requests" }
                 ),
                 signals: signals.into_iter().flatten().collect(),
-                remedy: Remedy::advice("read the rows together: a join, `= ANY($1)`, or the eager loading of the ORM"),
+                remedy: Remedy::advice(remedy(query)),
                 gain: Gain::saves(
                     evidence.response_mean(),
                     Some(saved),
@@ -85,6 +96,31 @@ fn check(evidence: &Evidence<'_>) -> Checked {
         }
     }
     Ok(drafts)
+}
+
+/// Whether it reads, or changes about one row of those that its transaction changes.
+fn is_of_a_loop(server: &Watched<'_>, query: &Query<'_>) -> bool {
+    match query.statement.verb.as_str() {
+        "select" => true,
+        "update" | "delete" => {
+            let commits = server.rises("database.commits").into_iter().next();
+            let commits = commits.and_then(|(_, commits)| commits.per_second());
+            let is_together = commits.is_some_and(|commits| commits < COMMITS * query.per_second);
+            is_together && ROWS.contains(&query.rows) && !query.text.contains(OF_A_KEY)
+        }
+        _ => false,
+    }
+}
+
+/// What to do about a statement.
+fn remedy(query: &Query<'_>) -> &'static str {
+    match query.statement.verb.as_str() {
+        "update" => {
+            "change the rows together: `UPDATE … FROM unnest($1, $2)`, or `= ANY($1)` if all get the same value"
+        }
+        "delete" => "delete the rows together: `DELETE … WHERE id = ANY($1)`",
+        _ => "read the rows together: a join, `= ANY($1)`, or the eager loading of the ORM",
+    }
 }
 
 /// How much the calls of a statement grow with the responses: 1 in proportion, 0 not at all. Compares the slower half
@@ -135,6 +171,40 @@ mod tests {
                     trips, if all of them belong to requests";
         assert_eq!(finding.statement, says);
         assert_eq!(called(3.0).found("many_statements"), None);
+    }
+
+    /// 80 calls of a statement that changes rows per response, of so many rows each, in so many transactions.
+    fn changed(text: &str, rows: f64, commits: f64) -> Scene {
+        let mut scene = Scene::steady();
+        let server = scene.postgres();
+        let costs = Costs { per_request: 80.0, seconds: 0.000_02, rows, ..Costs::default() };
+        scene.statement(server, "2", text, &costs);
+        scene.table(server, "public.songs", 40_000.0, [0.0, 0.0], [80_000.0, 80_000.0 * rows]);
+        scene.counter(server, "database.commits", "shop", 1_000.0 * commits);
+        scene
+    }
+
+    const PLACE: &str = "UPDATE songs SET place = $2 WHERE id = $1";
+
+    #[test]
+    fn eighty_songs_that_are_changed_or_deleted_one_by_one_in_a_transaction_are_found() {
+        let finding = changed(PLACE, 1.0, 1.0).found("many_statements").unwrap();
+        assert_eq!(finding.confidence, Confidence::Likely);
+        assert!(
+            finding.statement.starts_with("the same statement on songs is executed 80 times per response")
+        );
+        assert!(finding.remedy.to_string().contains("unnest($1, $2)"), "{}", finding.remedy);
+        let deleted = changed("DELETE FROM songs WHERE id = $1", 1.0, 1.0).found("many_statements").unwrap();
+        assert!(deleted.remedy.to_string().contains("DELETE … WHERE id = ANY($1)"), "{}", deleted.remedy);
+    }
+
+    #[test]
+    fn changes_with_a_commit_for_each_of_many_rows_or_of_none_are_no_loop_of_one_transaction() {
+        assert_eq!(changed(PLACE, 1.0, 80.0).found("many_statements"), None, "each with a commit");
+        assert_eq!(changed(PLACE, 50.0, 1.0).found("many_statements"), None, "batches");
+        assert_eq!(changed(PLACE, 0.05, 1.0).found("many_statements"), None, "tries that change nothing");
+        let cascade = "DELETE FROM ONLY \"public\".\"songs\" WHERE $1 OPERATOR(pg_catalog.=) \"album\"";
+        assert_eq!(changed(cascade, 1.0, 1.0).found("many_statements"), None, "a foreign key");
     }
 
     /// 500 responses per second, and 1,000 from second 15 on; with so many calls in each second.

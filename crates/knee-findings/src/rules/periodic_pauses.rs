@@ -4,12 +4,16 @@
 //! works more in these intervals is a further signal. Does not name the cause; `checkpoint` does for PostgreSQL.
 
 use knee_core::observation::SourceKind;
+use knee_core::outcome::Outcome;
+use knee_core::plan::Executor;
 use knee_core::record::Point;
+use knee_core::unit::Nanos;
 
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::{Evidence, answered};
 use crate::figure::{number, seconds};
 use crate::finding::{Remedy, Signal, Subject, Unit};
+use crate::histogram::count_within;
 use crate::lack::Lack;
 use crate::rhythm::{median, rhythm, spikes, usual};
 
@@ -17,8 +21,8 @@ pub(super) const RULE: Rule = Rule {
     code: "periodic_pauses",
     finds: "pauses that come back at a regular pace",
     needs: "the run, with 20 whole intervals, of a load generator that did not pause itself",
-    limits: "the slowest response of 5 intervals is 3 times the lower quartile of all intervals and 5 ms longer, and their distances vary by 15 % at most; in 90 % of these intervals, the p99 is 3 times its lower quartile, too (the p90 with fewer than 200 responses per interval), which it must be if every other interval has a pause; these intervals have 10 % fewer responses than the others (without either of the two, some requests wait, and not the service); PostgreSQL reads 3 times as many blocks in them, or in those that follow, as in the others",
-    source: "Distances of pauses by chance vary by about 100 % (a Poisson process): 5 of them by 15 % come by chance in under 1 of 100 runs. Counters of PostgreSQL can be a second late (PGSTAT_MIN_INTERVAL).",
+    limits: "the slowest response of 5 intervals is 3 times the lower quartile of all intervals and 5 ms longer, and their distances vary by 15 % at most; in 90 % of these intervals, the p99 is 3 times its lower quartile, too (the p90 with fewer than 200 responses per interval); or, of an open load, the share of the responses of the endpoint with most of them that take 3 times the lower quartile of the slowest is half to twice the share of the time that the pauses have, and 3 of them wait per pause. One of the two must be if every other interval has a pause. These intervals have 10 % fewer responses than the others (with none of the three, some requests wait, and not the service); PostgreSQL reads 3 times as many blocks in them, or in those that follow, as in the others",
+    source: "Distances of pauses by chance vary by about 100 % (a Poisson process): 5 of them by 15 % come by chance in under 1 of 100 runs. Of arrivals that do not know of each other, as many meet a pause as is its share of the time (PASTA), and one slow request that a load repeats is one per pause. A pause of 50 ms holds five of 100 requests per second, which the p90 of a second does not show. Counters of PostgreSQL can be a second late (PGSTAT_MIN_INTERVAL).",
     cause: "Something stops the service on a timer or whenever something has filled up: garbage collection, a checkpoint, a flush, a scheduled job, a cached value that expires for all at once.",
     remedy: "Look for what has this period in the logs of the service and its stores; make it smaller and more frequent, or move it away.",
     explains: &[],
@@ -35,6 +39,10 @@ const LONGER: f64 = 0.005;
 const CLOSE: f64 = 3.0;
 /// Share of the intervals with a pause in which many responses wait.
 const BROAD: f64 = 0.9;
+/// Responses that wait, as a share of those that arrive in the pauses, and how many these are per pause.
+const MEET: f64 = 0.5;
+const MEET_MAX: f64 = 2.0;
+const WAITING: f64 = 3.0;
 /// Responses per interval with which the p99 stands for more than one of them.
 const FOR_P99: u64 = 200;
 /// Coefficient of variation of the distances.
@@ -62,17 +70,45 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     let width = points[0].to.since(points[0].from);
     let paused = spikes(&figures, HEIGHT);
     let broad = broad(&points, &paused);
+    let length = usual * (found.height - 1.0);
+    let meeting = meeting(evidence, HEIGHT * usual, length, paused.len());
     // One slow request now and then has a rhythm too, if the load has one.
-    if found.period < CLOSE && broad.is_none_or(|broad| broad < BROAD) {
+    let waits = meeting.is_some() || broad.is_some_and(|broad| broad >= BROAD);
+    if found.period < CLOSE && !waits {
         return Ok(Vec::new());
     }
     let dip = dip(&points, &paused);
     let burst = burst(evidence, &points, &paused);
-    let signals = [
+    Ok(vec![Draft {
+        subject: Subject::service(),
+        statement: format!(
+            "{} every {}, {} times in this run, for up to {}",
+            what_waits(dip, waits),
+            seconds(found.period * width.as_secs_f64()),
+            number(found.pauses as f64),
+            seconds(usual * found.height)
+        ),
+        signals: signals(found.variation, dip, broad, meeting, burst),
+        remedy: Remedy::advice(
+            "look for what has this period: garbage collection, checkpoints, flushes, scheduled jobs, caches that expire",
+        ),
+        gain: None,
+    }])
+}
+
+/// What shows the pauses, as far as it reaches its limit.
+fn signals(
+    variation: f64,
+    dip: Option<f64>,
+    broad: Option<f64>,
+    meeting: Option<Signal>,
+    burst: Option<f64>,
+) -> Vec<Signal> {
+    let all = [
         Signal::at_most(
             "variation of the distances between pauses",
             Unit::Share,
-            Some(found.variation),
+            Some(variation),
             VARIATION,
             "the run: slowest response per interval",
         ),
@@ -89,7 +125,8 @@ fn check(evidence: &Evidence<'_>) -> Checked {
             broad,
             BROAD,
             "the run: p90 or p99 per interval",
-        ),
+        )
+        .or(meeting),
         Signal::at_least(
             "blocks that PostgreSQL reads in intervals with a pause, times those in the others",
             Unit::Count,
@@ -98,27 +135,36 @@ fn check(evidence: &Evidence<'_>) -> Checked {
             "pg_stat_database",
         ),
     ];
-    Ok(vec![Draft {
-        subject: Subject::service(),
-        statement: format!(
-            "{} every {}, {} times in this run, for up to {}",
-            what_waits(dip, broad),
-            seconds(found.period * width.as_secs_f64()),
-            number(found.pauses as f64),
-            seconds(usual * found.height)
-        ),
-        signals: signals.into_iter().flatten().collect(),
-        remedy: Remedy::advice(
-            "look for what has this period: garbage collection, checkpoints, flushes, scheduled jobs, caches that expire",
-        ),
-        gain: None,
-    }])
+    all.into_iter().flatten().collect()
 }
 
 /// What waits in a pause. Where neither many responses wait nor fewer are given, the service goes on.
-fn what_waits(dip: Option<f64>, broad: Option<f64>) -> &'static str {
-    let goes_on = Signal::falls_short(broad, BROAD) && dip.is_some_and(|dip| dip > DIP);
+fn what_waits(dip: Option<f64>, many_wait: bool) -> &'static str {
+    let goes_on = !many_wait && dip.is_some_and(|dip| dip > DIP);
     if goes_on { "some requests wait" } else { "the service pauses" }
+}
+
+/// Whether as many responses wait as arrive in so many pauses of this length, in seconds: of the endpoint with most of
+/// them, and of a load that does not wait for its responses. Where more or fewer are slow, it is not because of when they
+/// came.
+fn meeting(evidence: &Evidence<'_>, slow: f64, length: f64, pauses: usize) -> Option<Signal> {
+    let scenarios = &evidence.run.head.plan.scenarios;
+    if scenarios.iter().any(|scenario| matches!(scenario.executor, Executor::Closed { .. })) {
+        return None;
+    }
+    let endpoints = evidence.run.measured.endpoints.iter();
+    let times = endpoints.map(|endpoint| &endpoint.outcomes[Outcome::Ok as usize].response);
+    let times = times.max_by_key(|times| times.count())?;
+    let waiting = count_within(times, Nanos::from_secs_f64(slow), Nanos::MAX) as f64;
+    let arrive = times.count() as f64 * pauses as f64 * length / evidence.seconds();
+    let is_enough = waiting >= WAITING * pauses as f64 && waiting <= MEET_MAX * arrive;
+    Signal::at_least(
+        "slow responses of the endpoint with most of them, of those that arrive in the pauses",
+        Unit::Share,
+        Some(waiting / arrive).filter(|_| is_enough),
+        MEET,
+        "the run: response time",
+    )
 }
 
 /// Responses per second in the intervals `with` a pause as a share of those in the others.
@@ -169,7 +215,8 @@ fn burst(evidence: &Evidence<'_>, points: &[&Point], with: &[usize]) -> Option<f
 
 #[cfg(test)]
 mod tests {
-    use knee_core::schedule::Curve;
+    use knee_core::plan::Executor;
+    use knee_core::schedule::{Arrivals, Curve};
 
     use crate::Confidence;
     use crate::testing::Scene;
@@ -218,6 +265,47 @@ mod tests {
         assert_eq!(confidence, Confidence::Hint);
         assert!(statement.starts_with("some requests wait every 8.00 s"), "{statement}");
         assert_eq!(slow_every(2), None);
+    }
+
+    /// 80 arrivals per second of which every 160th begins to save something, so that every other second has a pause of
+    /// this length. So many requests are slow in it, of the endpoint with this number.
+    fn saves(length: f64, slow: u32, endpoint: u32) -> Scene {
+        let mut number = 0_u32;
+        let mut scene = Scene::sized(
+            30,
+            |_| 80,
+            Curve::constant(10.0),
+            move |sample, second, dice| {
+                number = (number + 1) % 80;
+                sample.wait = 0.000_3 + dice.exponential(0.000_05);
+                if second % 2 == 1 && number < slow {
+                    sample.wait += length * (1.0 - f64::from(number) / f64::from(slow));
+                    sample.endpoint = endpoint;
+                }
+            },
+        );
+        scene.run.head.plan.scenarios[0].executor = Executor::Open {
+            rate: Curve::constant(80.0),
+            arrivals: Arrivals::Poisson { seed: 1 },
+            users_max: 500,
+        };
+        scene
+    }
+
+    #[test]
+    fn a_user_learns_of_a_lock_for_which_all_of_the_few_requests_wait_that_come_while_it_is_held() {
+        let finding = saves(0.06, 5, 0).found("periodic_pauses").unwrap();
+        assert_eq!(finding.confidence, Confidence::Likely);
+        assert!(finding.statement.starts_with("the service pauses every 2.00 s, 15 times"), "{finding:?}");
+    }
+
+    #[test]
+    fn slow_requests_that_a_load_repeats_are_more_or_fewer_than_meet_a_pause_or_an_endpoint_of_their_own() {
+        assert_eq!(saves(0.06, 1, 0).found("periodic_pauses"), None, "one at a time");
+        assert_eq!(saves(0.06, 2, 0).found("periodic_pauses"), None, "two at a time");
+        assert_eq!(saves(0.01, 4, 0).found("periodic_pauses"), None, "four where one arrives");
+        assert_eq!(saves(0.2, 4, 0).found("periodic_pauses"), None, "four where 16 arrive");
+        assert_eq!(saves(0.06, 5, 1).found("periodic_pauses"), None, "of an endpoint that is always slow");
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     code: "repeated_content",
     finds: "responses that have the same long content many times",
     needs: "sampled responses, with 4 bodies of one endpoint of 32 KiB and more that were searched for parts that they have more than once",
-    limits: "half of the first 256 KiB of these bodies are in contents that the same body had before, with parts of 1 KiB and more (so a content of up to 128 KiB is seen in a long list), and that share of the mean body of all responses is 32 KiB at least. Both, or nothing",
+    limits: "half of the first 256 KiB of these bodies are in contents of 1 KiB and more that the same body had before (so a content of up to 128 KiB is seen in a long list), and that share of the mean body of all responses is 32 KiB at least. Both, or nothing",
     source: "32 KiB are more than the first flight of a TCP connection (10 segments, RFC 6928). gzip does not see that a part is repeated if the first one is more than 32 KiB before it (RFC 1951).",
     cause: "Each entry of a list has a copy of what all of them share: a picture in base64, an author with all fields, a schema.",
     remedy: "Send it once, beside the list, and refer to it; or send its address, so that a client fetches and keeps it.",

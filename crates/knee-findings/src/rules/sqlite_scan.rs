@@ -3,7 +3,8 @@
 //!
 //! Needs the service to count this with `knee-sqlite`. It does not know how many rows a statement returned; what the
 //! responses can hold says that it cannot have been all. How many rows a statement changed is not known either; there, its
-//! time is the second signal. Proposes columns, and does not weigh what an index costs writes.
+//! time is the second signal. Where observers planned the statement on a copy of its database, the plan names the steps. A
+//! plan is for any values, so it decides nothing. Proposes columns, and does not weigh what an index costs writes.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     code: "sqlite_scan",
     finds: "a statement of SQLite that scans a table from end to end, or makes an index for each call",
     needs: "a page of metrics with those of the library `knee-sqlite`",
-    limits: "a statement with 10 % of the time of all statements steps over 1,000 rows per call in scans from end to end, and over 0.2 rows per byte of the responses or, if it changes rows, takes 10 % of the mean response time; it has a condition, or sorts to return a page, and does not count, sum or group. Or it puts 1,000 rows per call into an automatic index, and takes 10 % of the mean response time. Two of them, or nothing",
+    limits: "a statement with 10 % of the time of all statements steps over 1,000 rows per call in scans from end to end, and over 0.2 rows per byte of the responses or, if it changes rows, takes 10 % of the mean response time; it has a condition, or sorts to return a page, and does not count, sum or group. Or it puts 1,000 rows per call into an automatic index, and takes 10 % of the mean response time. Two of them, or nothing. The steps of its plan that scan, sort or make an index are one signal more, if the file of the database is observed too",
     source: "A row takes 5 bytes of a response at least, also compressed: a statement that reads more rows than that does not return them. 1,000 rows are some dozen pages of the file, of which a search by an index reads two or three. SQLite makes automatic indexes where a scan per row would cost more, and forgets them when the statement ends.",
     cause: "No index begins with the column that is compared, ordered or joined, or a function stands around it, so each call reads the whole table, and its time grows with the table.",
     remedy: "Create an index on the columns that are compared, then those of the order; EXPLAIN QUERY PLAN says SEARCH instead of SCAN then. A function around a column needs an index on the same expression, or a condition without it. A pattern that begins with anything needs FTS5.",
@@ -30,6 +31,8 @@ const STEPS: f64 = 1_000.0;
 const PER_BYTE: f64 = 0.2;
 const INDEX_ROWS: f64 = 1_000.0;
 const OF_RESPONSE: f64 = 0.1;
+/// Most steps of a plan that are named.
+const STEPS_NAMED: usize = 3;
 
 fn check(evidence: &Evidence<'_>) -> Checked {
     let mut drafts = Vec::new();
@@ -70,7 +73,7 @@ fn scanning(evidence: &Evidence<'_>, page: &Page<'_>, call: &Call) -> Option<Dra
     let is_scan = unreturned.is_some() || changes(call) && steps.is_some() && time.is_some();
     let is_found = is_scan || indexed.is_some() && time.is_some();
     let signals: Vec<Signal> =
-        [steps.filter(|_| is_scan), unreturned, indexed, time].into_iter().flatten().collect();
+        [steps.filter(|_| is_scan), unreturned, indexed, time, planned(call)].into_iter().flatten().collect();
     is_found.then(|| Draft {
         subject: page.subject(call),
         statement: said(call, is_scan),
@@ -82,6 +85,52 @@ fn scanning(evidence: &Evidence<'_>, page: &Page<'_>, call: &Call) -> Option<Dra
             format!("the statement takes {} per response", seconds(call.seconds_per_request)),
         ),
     })
+}
+
+/// The steps of its plan that explain it: one more signal, which finds nothing by itself.
+fn planned(call: &Call) -> Option<Signal> {
+    let steps = costly(call);
+    let names = named(&steps)?;
+    Signal::at_least(
+        format!("steps of its plan that read a whole table, sort or make an index: {names}"),
+        Unit::Count,
+        Some(steps.len() as f64),
+        1.0,
+        "EXPLAIN QUERY PLAN on a copy of the database",
+    )
+}
+
+/// The steps of its plan that cost more the more rows there are.
+fn costly(call: &Call) -> Vec<&str> {
+    // What a subquery or a common table expression makes is no table, and has steps of its own.
+    let is_made = |step: &str| {
+        let scanned = step.strip_prefix("SCAN ");
+        scanned.is_some_and(|name| call.plan.iter().any(|other| made(other) == Some(name)))
+    };
+    call.plan.iter().map(String::as_str).filter(|step| is_costly(step) && !is_made(step)).collect()
+}
+
+/// The name of what a step makes for the steps after it.
+fn made(step: &str) -> Option<&str> {
+    step.strip_prefix("CO-ROUTINE ").or_else(|| step.strip_prefix("MATERIALIZE "))
+}
+
+/// Whether a step reads a table from end to end, sorts, or makes an index for this call.
+fn is_costly(step: &str) -> bool {
+    // A virtual table is asked by what its module understands of a condition. What is in parentheses is no table.
+    let is_table = |scanned: &str| {
+        !(scanned.starts_with('(') || scanned.contains("CONSTANT ROW") || scanned.contains(" VIRTUAL TABLE "))
+    };
+    let is_scan = step.strip_prefix("SCAN ").is_some_and(is_table);
+    is_scan || step.starts_with("USE TEMP B-TREE FOR ") || step.contains(" USING AUTOMATIC ")
+}
+
+/// The first steps in a row; `None` if there are none.
+fn named(steps: &[&str]) -> Option<String> {
+    let named = steps.iter().take(STEPS_NAMED).copied().collect::<Vec<_>>().join(", ");
+    let others = steps.len().saturating_sub(STEPS_NAMED);
+    let more = if others > 0 { format!(" and {others} more") } else { String::new() };
+    (!named.is_empty()).then(|| format!("{named}{more}"))
 }
 
 /// Whether it looks for some rows of many: those of a condition, or the first ones of an order.
@@ -120,7 +169,8 @@ fn said(call: &Call, is_scan: bool) -> String {
     };
     let of = call.statement.tables.first().map_or_else(String::new, |table| format!(" of {table}"));
     let share = percent(call.time_share);
-    format!("a statement {what} {} rows{of} in each call, {share} of the time in SQLite", number(rows))
+    let plan = named(&costly(call)).map_or_else(String::new, |steps| format!("; its plan has {steps}"));
+    format!("a statement {what} {} rows{of} in each call, {share} of the time in SQLite{plan}", number(rows))
 }
 
 /// Columns for an index: those compared for equality, then a range or the order.
@@ -182,6 +232,50 @@ mod tests {
         assert_eq!(finding.remedy.to_string(), "create an index on posts (author, id)");
         assert!(
             finding.statement.starts_with("a statement scans 20,000 rows of posts"),
+            "{}",
+            finding.statement
+        );
+    }
+
+    #[test]
+    fn the_plan_of_a_copy_names_the_steps_as_one_signal_more_and_finds_nothing_by_itself() {
+        let mut scene = scanning(FIND, 0.002, 20_000.0);
+        let label = format!("statement=\"{FIND}\"");
+        scene.text(0, "statement.plan", &label, "SCAN posts\nUSE TEMP B-TREE FOR ORDER BY");
+        let finding = scene.found("sqlite_scan").unwrap();
+        let steps = "SCAN posts, USE TEMP B-TREE FOR ORDER BY";
+        assert!(finding.statement.ends_with(&format!("; its plan has {steps}")), "{}", finding.statement);
+        assert_eq!(finding.evidence.len(), 4);
+        let signal = finding.evidence.last().unwrap();
+        assert!(signal.what.ends_with(steps) && (signal.figure - 2.0).abs() < 1e-9, "{signal:?}");
+        let mut small = scanning(FIND, 0.000_05, 120.0);
+        small.text(0, "statement.plan", &label, "SCAN posts");
+        assert_eq!(small.found("sqlite_scan"), None, "a small table");
+    }
+
+    #[test]
+    fn a_plan_of_searches_and_scans_of_what_is_no_table_names_nothing() {
+        let mut scene = scanning(FIND, 0.002, 20_000.0);
+        let plan = "SEARCH posts USING INDEX by_author (author=?)\nSCAN (subquery-1)\nSCAN 2 CONSTANT ROWS\n\
+                    CO-ROUTINE newest\nSCAN newest\n\
+                    SCAN words VIRTUAL TABLE INDEX 0:M1";
+        scene.text(0, "statement.plan", &format!("statement=\"{FIND}\""), plan);
+        let finding = scene.found("sqlite_scan").unwrap();
+        assert_eq!(finding.evidence.len(), 3, "{:?}", finding.evidence);
+        assert!(!finding.statement.contains("plan"), "{}", finding.statement);
+    }
+
+    #[test]
+    fn an_automatic_index_is_named_by_the_step_that_makes_it() {
+        let join = "SELECT p.title FROM posts p JOIN users u ON p.author = u.id";
+        let mut scene = scanning(join, 0.002, 0.0);
+        let label = format!("statement=\"{join}\"");
+        scene.counter(0, "prometheus.knee_sqlite_statement_autoindex_rows_total", &label, 5_000.0 * 1_000.0);
+        let step = "SEARCH u USING AUTOMATIC COVERING INDEX (id=?)";
+        scene.text(0, "statement.plan", &label, &format!("SCAN p\n{step}"));
+        let finding = scene.found("sqlite_scan").unwrap();
+        assert!(
+            finding.statement.ends_with(&format!("; its plan has SCAN p, {step}")),
             "{}",
             finding.statement
         );

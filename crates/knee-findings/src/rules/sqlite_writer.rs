@@ -13,7 +13,7 @@ use crate::watched::Watched;
 
 pub(super) mod lock;
 mod long;
-mod waits;
+pub(super) mod waits;
 
 use lock::{held, share};
 

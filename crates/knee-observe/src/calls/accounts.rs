@@ -37,6 +37,10 @@ const GROUP: u64 = 30;
 /// So many waiting connections of one endpoint, or more, count as so many.
 const LEVEL_MAX: u64 = 32;
 
+/// Most pairs of an endpoint and a smaller number of its waiting connections: each is a series. A number that is new
+/// when there are so many counts as the greatest, which leaves open how many calls the endpoint gets at a time.
+const PAIRS_MAX: usize = 256;
+
 /// A connection that is used all the time is seen idle at no look. Up to so many segments that it has sent, those since
 /// it was opened say how many are under way; later, answers of several segments make this too inexact.
 const FRESH_MAX: u64 = 32;
@@ -197,12 +201,18 @@ impl Endpoint {
         self.received_segments += received;
     }
 
-    /// Counts how many connections waited at a look, with so many requests in progress.
-    fn count_level(&mut self, requests: u64) {
-        if self.open > 0 {
-            *self.levels.entry(self.open.min(LEVEL_MAX)).or_default() += 1;
-            self.open_requests += self.open * requests;
+    /// Counts how many connections waited at a look, with so many requests in progress. Whether this took the room of
+    /// one more pair.
+    fn count_level(&mut self, requests: u64, has_room: bool) -> bool {
+        if self.open == 0 {
+            return false;
         }
+        self.open_requests += self.open * requests;
+        let level = self.open.min(LEVEL_MAX);
+        let is_new = level < LEVEL_MAX && !self.levels.contains_key(&level);
+        let counted = if is_new && !has_room { LEVEL_MAX } else { level };
+        *self.levels.entry(counted).or_default() += 1;
+        is_new && has_room
     }
 
     /// Counts what a connection did between two looks at which it was idle, or waited.
@@ -268,6 +278,8 @@ pub(super) struct Accounts {
     listening: BTreeSet<u16>,
     known: BTreeMap<(u32, SocketAddr, SocketAddr), Known>,
     endpoints: BTreeMap<String, Endpoint>,
+    /// Pairs of an endpoint and a number below [`LEVEL_MAX`] of its waiting connections.
+    pairs: usize,
     /// The greatest common divisor of all ages, in milliseconds.
     tick: u32,
     /// Whether the sockets that are there were there before the first look.
@@ -313,7 +325,9 @@ impl Accounts {
             .filter(|(socket, _)| !ends.contains(&socket.remote))
             .map(|(socket, now)| u64::from(self.answer(socket, *now, before.remove(&key(socket)))))
             .sum();
-        self.endpoints.values_mut().for_each(|endpoint| endpoint.count_level(requests));
+        for endpoint in self.endpoints.values_mut() {
+            self.pairs += usize::from(endpoint.count_level(requests, self.pairs < PAIRS_MAX));
+        }
         self.looks += 1;
         self.requests += requests;
         self.ahead += u64::from(waiting > requests);

@@ -203,6 +203,23 @@ pub(crate) fn accept_queues(lists: &[String]) -> BTreeMap<u16, f64> {
     queues
 }
 
+/// Sockets by state, of `/proc/net/tcp` and `/proc/net/tcp6` together; none if both are missing.
+pub(crate) fn socket_states(lists: &[String]) -> Vec<(&'static str, f64)> {
+    const STATES: [(&str, &[&str]); 4] = [
+        ("established", &["01"]),
+        ("syn_recv", &["03"]),
+        ("fin_wait", &["04", "05"]),
+        ("close_wait", &["08"]),
+    ];
+    if lists.iter().all(String::is_empty) {
+        return Vec::new();
+    }
+    let lines = lists.iter().flat_map(|list| list.lines());
+    let seen: Vec<&str> = lines.filter_map(|line| line.split_ascii_whitespace().nth(3)).collect();
+    let count = |codes: &[&str]| seen.iter().filter(|code| codes.contains(code)).count() as f64;
+    STATES.iter().map(|(state, codes)| (*state, count(codes))).collect()
+}
+
 /// A number of the kernel: whole and not negative.
 pub(crate) fn number(word: &str) -> Option<f64> {
     word.parse::<u64>().ok().map(|number| number as f64)
@@ -292,6 +309,18 @@ mod tests {
     }
 
     #[test]
+    fn sockets_are_counted_by_state_and_unknown_where_there_is_no_list() {
+        let header = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when\n";
+        let line =
+            |code: &str| format!("   0: 0100007F:1F90 0100007F:C350 {code} 00000000:00000000 00:00000000\n");
+        let four = ["01", "03", "04", "05", "08", "08", "0A"].map(line).concat();
+        let states = socket_states(&[format!("{header}{four}"), format!("{header}{}", line("01"))]);
+        let expected = [("established", 2.0), ("syn_recv", 1.0), ("fin_wait", 2.0), ("close_wait", 2.0)];
+        assert_eq!(states, expected);
+        assert!(socket_states(&[String::new(), String::new()]).is_empty());
+    }
+
+    #[test]
     fn dropped_packets_of_all_cpus_are_added() {
         assert_eq!(softnet("04fb6df1 00000002 00000013\n058424ae 00000001 00000010 0\n"), Some((3.0, 35.0)));
         assert_eq!(softnet(""), None);
@@ -302,7 +331,7 @@ mod tests {
         fn no_text_makes_a_parser_fail(text in "[ -~\n]{0,400}") {
             let _ = (stat(&text), pressure(&text), disks(&text), interfaces(&text), softnet(&text));
             let _ = (accept_queues(std::slice::from_ref(&text)), sockets(&text, "tw"), protocol(&text, "Tcp:", "A"));
-            let _ = (kibibytes(&text, "A"), word(&text, "A"));
+            let _ = (kibibytes(&text, "A"), word(&text, "A"), socket_states(std::slice::from_ref(&text)));
         }
     }
 }

@@ -21,6 +21,7 @@ const FIELDS: &[(&str, &str, FigureUnit, SeriesKind)] = &[
     ("maxclients", "redis.clients.max", Count, Gauge),
     ("total_net_input_bytes", "redis.input_bytes", Bytes, Counter),
     ("total_net_output_bytes", "redis.output_bytes", Bytes, Counter),
+    ("total_reads_processed", "redis.reads", Count, Counter),
     ("keyspace_hits", "redis.keyspace.hits", Count, Counter),
     ("keyspace_misses", "redis.keyspace.misses", Count, Counter),
     ("rdb_changes_since_last_save", "redis.changes", Count, Counter),
@@ -262,6 +263,7 @@ mod tests {
         connected_clients:3\r\nmaxclients:10000\r\nblocked_clients:1\r\n# Memory\r\nused_memory:1048576\r\n\
         used_memory_rss:2097152\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n# Persistence\r\n\
         rdb_bgsave_in_progress:0\r\naof_rewrite_in_progress:1\r\n# Stats\r\ntotal_commands_processed:12\r\n\
+        total_reads_processed:9\r\n\
         keyspace_hits:5\r\nlatest_fork_usec:2500\r\n# Replication\r\nrole:master\r\nconnected_slaves:1\r\n\
         slave0:ip=::1,port=6380,state=online,offset=90,lag=0\r\nmaster_repl_offset:100\r\n# CPU\r\n\
         used_cpu_user:1.250000\r\nused_cpu_user_main_thread:1.125\r\n# Commandstats\r\n\
@@ -276,6 +278,7 @@ mod tests {
         put(INFO, &mut figures);
         for (name, of, value) in [
             ("redis.clients", "", Some(3.0)),
+            ("redis.reads", "", Some(9.0)),
             ("redis.memory.max", "", None),
             ("redis.fork_time", "", Some(0.0025)),
             ("redis.saving", "", Some(1.0)),

@@ -7,23 +7,24 @@ use redis::{Cmd, Value};
 
 use crate::figures::Figures;
 
-/// The counters from which the own work is subtracted: commands, bytes that the server received, bytes that it sent.
-const COUNTERS: [&str; 3] = ["redis.commands", "redis.input_bytes", "redis.output_bytes"];
+/// The counters from which the own work is subtracted: commands, bytes that the server received, bytes that it sent, and
+/// reads, one for each command, because the observer waits for each answer.
+const COUNTERS: [&str; 4] = ["redis.commands", "redis.input_bytes", "redis.output_bytes", "redis.reads"];
 
 /// What the observer has done since the counters of the server began.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Own {
     /// In the order of [`COUNTERS`].
-    done: [f64; 3],
+    done: [f64; 4],
     /// What the server had counted at the last reading, of all clients, and what was left of it.
-    counted: [f64; 3],
-    left: [f64; 3],
+    counted: [f64; 4],
+    left: [f64; 4],
 }
 
 impl Own {
     /// Adds a command that had an answer of at least so many bytes.
     pub(super) fn add(&mut self, command: &Cmd, answer: usize) {
-        let work = [1.0, command.get_packed_command().len() as f64, answer as f64];
+        let work = [1.0, command.get_packed_command().len() as f64, answer as f64, 1.0];
         for (done, work) in self.done.iter_mut().zip(work) {
             *done += work;
         }
@@ -116,6 +117,6 @@ mod tests {
     fn a_command_counts_with_its_bytes_on_the_wire() {
         let mut own = Own::default();
         own.add(&redis::cmd("PING"), 0);
-        assert_eq!(own.done.map(f64::to_bits), [1.0_f64, 14.0, 0.0].map(f64::to_bits));
+        assert_eq!(own.done.map(f64::to_bits), [1.0_f64, 14.0, 0.0, 1.0].map(f64::to_bits));
     }
 }

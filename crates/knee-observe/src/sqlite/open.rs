@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{beginning, parse};
+use super::{beginning, file_id, parse};
 use crate::process::tree::family;
 
 /// Most files that are returned.
@@ -21,11 +21,15 @@ pub fn open_databases(pid: u32) -> Vec<PathBuf> {
     files.into_iter().filter(|path| is_database(path)).take(FILES_MAX).collect()
 }
 
-/// The regular files that a process has open. One that was removed has a name that leads nowhere.
+/// The regular files that a process has open. One that was removed has a name that leads nowhere, and that of a
+/// process with another root, as in a container, can lead to another file from here.
 fn regular_files(pid: u32) -> Vec<PathBuf> {
     let Ok(descriptors) = fs::read_dir(format!("/proc/{pid}/fd")) else { return Vec::new() };
     let open = descriptors.flatten().take(DESCRIPTORS_MAX);
-    let paths = open.filter_map(|descriptor| fs::read_link(descriptor.path()).ok());
+    let paths = open.filter_map(|descriptor| {
+        let path = fs::read_link(descriptor.path()).ok()?;
+        (file_id(&path) == file_id(&descriptor.path())).then_some(path)
+    });
     paths.filter(|path| path.is_absolute() && path.is_file()).collect()
 }
 

@@ -6,6 +6,9 @@
 mod hypothetical;
 
 #[cfg(target_os = "linux")]
+mod nginx;
+
+#[cfg(target_os = "linux")]
 mod pgbouncer;
 
 #[cfg(target_os = "linux")]
@@ -13,6 +16,8 @@ mod postgres;
 
 #[cfg(target_os = "linux")]
 mod redis;
+
+mod sql_texts;
 
 #[cfg(target_os = "linux")]
 mod sqlite;

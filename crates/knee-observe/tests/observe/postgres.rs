@@ -164,6 +164,25 @@ fn a_role_that_must_not_see_much_and_a_database_without_pg_stat_statements_are_r
 
 #[test]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
+fn a_superuser_is_noted_on_a_server_that_knee_did_not_start_and_only_there() {
+    let world = World::up(CLUSTER);
+    let url = world.store().url;
+    let watched = |url: &str| {
+        let seen = Beside::start(&[url])
+            .until("settings", |seen| seen.text(0, "setting", "shared_buffers").is_some() && is_read(seen));
+        seen.text(0, "role", "").map(str::to_owned)
+    };
+    assert_eq!(watched(&url), None);
+    let service = Sql::connect(&url);
+    service.ask("ALTER DATABASE knee SET knee.started = 'off'");
+    service.ask("CREATE ROLE reader LOGIN PASSWORD 'hunter2' IN ROLE pg_monitor");
+    assert_eq!(watched(&url).as_deref(), Some("superuser"));
+    let (_, place) = url.split_once('@').unwrap();
+    assert_eq!(watched(&format!("postgres://reader:hunter2@{place}")), None);
+}
+
+#[test]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 fn a_view_that_is_refused_is_named_and_the_views_that_are_asked_for_with_it_are_read() {
     let world = World::up("[postgres.db]\n");
     let url = world.store().url;
@@ -289,6 +308,33 @@ fn a_server_that_freezes_or_dies_is_lost_and_its_figures_stay() {
     assert!(last(&seen, "activity.samples", "").is_some());
     let seen = beside.stop();
     assert!(is_lost(&seen), "{:?}", seen.sources);
+}
+
+#[test]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
+fn a_statement_of_the_observer_that_is_slow_is_ended_by_the_server_and_the_others_are_read() {
+    let world = World::up(CLUSTER);
+    let url = world.store().url;
+    let service = Sql::connect(&url);
+    service.ask("CREATE SCHEMA slow");
+    service.ask(
+        "CREATE VIEW slow.pg_stat_database AS SELECT d.* FROM pg_catalog.pg_stat_database d, pg_sleep(60)",
+    );
+    service.ask("ALTER DATABASE knee SET search_path = slow, pg_catalog, public");
+    let mut beside = Beside::start(&[&url]);
+    let age = "SELECT coalesce(max(extract(epoch FROM clock_timestamp() - query_start)), 0) FROM pg_stat_activity \
+               WHERE application_name = 'knee-observe' AND wait_event = 'PgSleep'";
+    let mut longest: f64 = 0.0;
+    for _ in 0..150 {
+        longest = longest.max(service.ask(age).parse().unwrap());
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(longest > 0.2, "the slow view is read: {longest}");
+    let seen = beside.until("the other views", |seen| last(seen, "connections.max", "").is_some());
+    assert!(is_read(&seen) && last(&seen, "database.commits", "knee").is_none());
+    let seen = beside.stop();
+    assert!(is_read(&seen), "{:?}", seen.sources);
+    assert!(!words(&seen).contains("not read from"), "its session goes on: {:?}", seen.sources);
 }
 
 #[test]

@@ -158,6 +158,7 @@ fn a_server_without_load_has_no_commands_although_it_is_looked_at() {
         points[points.len() - 1].1 - points[0].1
     };
     assert!(rise("redis.commands").abs() <= 2.0, "{}", rise("redis.commands"));
+    assert!(rise("redis.reads").abs() <= 2.0, "{}", rise("redis.reads"));
     assert!(rise("redis.input_bytes").abs() <= 100.0, "{}", rise("redis.input_bytes"));
 }
 

@@ -1,15 +1,19 @@
-//! SQLite from outside: what another process does to its files.
+//! SQLite from outside: what another process does to its files, and plans of statements that a page has.
 //!
 //! The other process is this test program once more: the observer opens the same files, and closing them would give back
-//! the locks of its own process.
+//! the locks of its own process. Where a plan is asked for, the service is in this process: it has the only connection.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
+use knee_core::observation::SourceState;
+use knee_sqlite::Watch;
 use rusqlite::Connection;
 
-use crate::world::{Beside, last};
+use crate::world::{Beside, last, words};
 
 /// Names the database that the other process writes to.
 const DATABASE: &str = "KNEE_TEST_DATABASE";
@@ -61,4 +65,49 @@ fn the_wal_and_the_locks_of_a_database_are_seen_from_outside() {
     lines.for_each(drop);
     assert!(writer.wait().unwrap().success());
     drop(beside.stop());
+}
+
+/// Serves the page of a watch, and returns its address. Ends with the test program.
+fn serve(watch: Watch) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/metrics", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.unwrap();
+            // One read has the whole of such a short question.
+            if connection.read(&mut [0; 4_096]).unwrap() == 0 {
+                continue;
+            }
+            let page = watch.page();
+            let head =
+                format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", page.len());
+            connection.write_all(format!("{head}{page}").as_bytes()).unwrap();
+        }
+    });
+    address
+}
+
+#[test]
+fn a_statement_has_its_plan_beside_it_after_the_run_and_its_literals_are_nowhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("posts.db");
+    let watch = Watch::new();
+    let mut service = Connection::open(&path).unwrap();
+    watch.connection(&mut service, Duration::from_secs(1)).unwrap();
+    let script = "PRAGMA journal_mode=WAL; CREATE TABLE posts (id INTEGER PRIMARY KEY, author, title)";
+    service.execute_batch(script).unwrap();
+    let find = "SELECT title FROM posts WHERE author = 471147114711 AND title <> 'hunter2' ORDER BY title";
+    assert!(!service.prepare(find).unwrap().exists([]).unwrap());
+    let targets = [format!("sqlite:{}", path.display()), format!("prometheus:{}", serve(watch))];
+    let beside = Beside::start(&targets.each_ref().map(String::as_str));
+    assert!(!service.prepare(find).unwrap().exists([]).unwrap());
+    let seen = beside.ask(|_| Vec::new());
+    assert!(seen.sources.iter().all(|source| source.state == SourceState::Read), "{:?}", seen.sources);
+    let label = "statement=\"SELECT title FROM posts WHERE author = ? AND title <> ? ORDER BY title\"";
+    let plan = seen.text(1, "statement.plan", label);
+    assert_eq!(plan, Some("SCAN posts\nUSE TEMP B-TREE FOR ORDER BY"), "{:?}", seen.sources);
+    let said = words(&seen);
+    assert!(!said.contains("hunter2") && !said.contains("471147114711"), "{said}");
+    let rows: i64 = service.query_row("SELECT count(*) FROM posts", [], |row| row.get(0)).unwrap();
+    assert_eq!(rows, 0, "the service goes on");
 }

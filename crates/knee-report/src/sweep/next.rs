@@ -3,7 +3,7 @@
 //! Does not judge.
 
 use knee_core::unit::Nanos;
-use knee_study::sweep::conclusion::{LevelEstimate, Recovery};
+use knee_study::sweep::conclusion::{Facts, LevelEstimate, Recovery};
 use knee_study::sweep::course::Ended;
 use knee_study::sweep::{LoadKind, Report, search};
 
@@ -11,24 +11,37 @@ use super::cpu::cpus;
 use crate::clean;
 use crate::number::level;
 
+/// That service and load generator share CPUs, and what gives each its own: a sweep does not start the service, so it
+/// cannot divide them. `None` if they share none, or if that is unknown.
+pub fn sharing(facts: Facts, co_located: Option<bool>) -> Option<String> {
+    facts.shared_cpus.filter(|count| *count > 0 && co_located != Some(false)).map(apart)
+}
+
+/// What gives service and load generator, which share so many CPUs, CPUs of their own.
+fn apart(count: usize) -> String {
+    let service = match count {
+        ..=1 => {
+            return "service and load generator share 1 CPU. Run knee on another machine, or on a CPU of its own"
+                .to_owned();
+        }
+        2 => "1".to_owned(),
+        _ => format!("1-{}", count - 1),
+    };
+    format!(
+        "service and load generator share {}. Give each its own: `taskset -c 0 knee sweep ...`, and start the service \
+         with `taskset -c {service} ...`",
+        cpus(count)
+    )
+}
+
 /// What makes more steps usable, if a late generator made some void.
 pub fn advice(report: &Report, co_located: Option<bool>) -> Option<String> {
     let least = Nanos::from_secs_f64(report.resolution?);
     let here = co_located != Some(false);
     let remedy = match report.shared_cpus {
-        Some(count) if here && count > 1 => format!(
-            "service and load generator share {}. Give each its own: `taskset -c 0 knee sweep ...`, and start the \
-             service with `taskset -c 1-{} ...`",
-            cpus(count),
-            count - 1
-        ),
-        Some(1) if here => {
-            "service and load generator share 1 CPU. Run knee on another machine, or on a CPU of its own"
-                .to_owned()
-        }
+        Some(count @ 1..) if here => apart(count),
         _ => "the load generator had too little CPU time. Stop other programs on its machine".to_owned(),
     };
-    let remedy = remedy.replace("taskset -c 1-1 ", "taskset -c 1 ");
     Some(format!("Failures with response times below {least} cannot be judged: {remedy}."))
 }
 

@@ -20,7 +20,8 @@ const NAMED: f64 = 0.1;
 /// The notes, the most general first.
 pub(super) fn notes(report: &Report, co_located: Option<bool>) -> Vec<String> {
     let shared = "service and load generator share this machine's CPUs [co_located]".to_owned();
-    let shared = (co_located == Some(true)).then_some(shared);
+    // Not where both are on one machine with CPUs of their own.
+    let shared = (co_located == Some(true) && report.shared_cpus != Some(0)).then_some(shared);
     shared.into_iter().chain(busy(report)).collect()
 }
 

@@ -3,6 +3,7 @@
 //! Lays a [`SweepView`] out and calculates only the positions of dots on a grid. Lines never
 //! exceed the width.
 
+use knee_study::sweep::conclusion::Facts;
 use knee_study::sweep::rule::Outcome;
 use knee_study::sweep::{Config, FinishedStep, Report};
 
@@ -299,6 +300,11 @@ fn next(view: &SweepView<'_>, style: &Style) -> Vec<String> {
     let mut lines = vec![style.palette.paint(Tone::Strong, "Next")];
     lines.extend(view.next.iter().flat_map(|sentence| words("  ", sentence, style)));
     lines
+}
+
+/// What to know before the first step, if service and load generator share CPUs.
+pub fn sharing(facts: Facts, about: &About) -> Option<String> {
+    super::next::sharing(facts, about.co_located)
 }
 
 /// What to do while the sweep still runs, if a late generator made a step void.

@@ -51,6 +51,7 @@ fn of_source(source: &Beside, style: &Style) -> Vec<String> {
         let text = format!("without {}", without.join("; "));
         lines.extend(wrap_words("    ", &text, style.width));
     }
+    lines.extend(source.note.iter().flat_map(|note| wrap_words("    ", note, style.width)));
     lines
 }
 

@@ -15,6 +15,9 @@ use super::moment;
 /// Waits, statements and commands that are shown per source.
 const TOP: usize = 3;
 
+/// CPUs that another program of the machine uses, from which on it is shown.
+const PROGRAM_MIN: f64 = 0.1;
+
 /// Functions of a profile that are shown.
 const FUNCTIONS: usize = 5;
 
@@ -29,6 +32,8 @@ pub struct Beside {
     pub trouble: Option<(Option<Nanos>, String)>,
     /// What it could not be asked.
     pub without: Vec<String>,
+    /// What is to be said of how it was read.
+    pub note: Option<&'static str>,
     /// The figures that matter, most important first.
     pub facts: Vec<Fact>,
 }
@@ -86,8 +91,15 @@ fn of_source(reader: &Reader<'_>, source: &Source) -> Beside {
         version: source.version.clone(),
         trouble,
         without: source.without.clone(),
+        note: as_superuser(reader),
         facts,
     }
+}
+
+/// What is to be said of a role that could do more than read.
+fn as_superuser(reader: &Reader<'_>) -> Option<&'static str> {
+    let role = reader.seen.text(reader.index, "role", "");
+    (role == Some("superuser")).then_some("as a superuser: pg_monitor would do")
 }
 
 /// Figures of one source of a run.
@@ -172,6 +184,10 @@ fn host(reader: &Reader<'_>) -> Vec<Fact> {
     }
     let waited = reader.rate("host.pressure.cpu.some", "").map(|share| share.min(1.0));
     facts.extend(waited.map(|share| fact("some thread waited for a CPU", Amount::Share(share))));
+    let programs = reader.top("host.program.cpu").into_iter();
+    let programs = programs.filter_map(|(program, rise)| Some((program, rise.rate()?)));
+    let named = programs.filter(|(_, cpus)| *cpus >= PROGRAM_MIN).take(TOP);
+    facts.extend(named.map(|(program, cpus)| fact(format!("CPUs used by {program}"), Amount::Count(cpus))));
     if let Some((disk, rate)) =
         reader.top("host.disk.busy").first().and_then(|(disk, rise)| Some((disk, rise.rate()?)))
     {

@@ -1,5 +1,6 @@
 //! The report as people read it, at 80 columns.
 
+use knee_core::observation::{FigureUnit, Series, SeriesKind, Text};
 use knee_core::outcome::Fault;
 use knee_core::plan::Stop;
 use knee_core::record::Run;
@@ -590,4 +591,36 @@ fn what_was_observed_stands_beside_the_run_with_what_could_not_be_read() {
     let beside_k6 = text::beside_k6(&View::of(&run), &Style::default());
     assert!(beside_k6.contains("Beside the run"));
     assert!(!text::render(&View::of(&fixture::small_closed()), &Style::default()).contains("Beside the run"));
+}
+
+#[test]
+fn a_database_that_is_read_as_a_superuser_has_one_quiet_line() {
+    let mut run = fixture::observed();
+    let note = "    as a superuser: pg_monitor would do";
+    assert!(!report(&run).contains(note));
+    let (name, label, text) = ("role".to_owned(), String::new(), "superuser".to_owned());
+    run.observations.texts.push(Text { source: 0, name, label, text });
+    let report = report(&run);
+    assert_eq!(report.matches(note).count(), 1, "{report}");
+}
+
+#[test]
+fn other_programs_that_use_the_cpus_of_the_machine_stand_beside_the_run() {
+    let mut run = fixture::observed();
+    let source = run.observations.sources.iter().position(|source| source.name == "host").unwrap();
+    let seconds = run.ended.as_secs_f64();
+    for (program, cpus) in [("rustc", 1.5), ("sshd", 0.05)] {
+        run.observations.series.push(Series {
+            source,
+            name: "host.program.cpu".to_owned(),
+            label: program.to_owned(),
+            unit: FigureUnit::Seconds,
+            kind: SeriesKind::Counter,
+            points: vec![(Nanos::ZERO, 0.0), (run.ended, cpus * seconds)],
+        });
+    }
+    let report = report(&run);
+    let line = report.lines().find(|line| line.contains("CPUs used by rustc")).unwrap();
+    assert!(line.trim_end().ends_with("1.50"), "{line}");
+    assert!(!report.contains("sshd"), "{report}");
 }

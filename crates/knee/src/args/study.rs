@@ -76,7 +76,7 @@ pub struct ExtentFlags {
     #[arg(long, conflicts_with = "web")]
     pub dry_run: bool,
     /// Let the generator share its CPUs with services and databases [default: it has CPUs of its own]
-    #[arg(long, conflicts_with = "report_only")]
+    #[arg(long)]
     pub share_cpus: bool,
     /// Start a variant with its stores [default: the baseline], print its address, and keep it until Ctrl-C
     #[arg(long, value_name = "VARIANT", num_args = 0..=1, conflicts_with_all = ["variants", "blocks", "resume", "report_only", "aa", "dry_run", "web"])]

@@ -63,7 +63,12 @@ Examples:
   knee sweep http://127.0.0.1:8080/ --slo 'p99<250ms'
   knee sweep URL --from 100 --to 5k --factor 1.5 --step 20s
   knee sweep URL --connections 50,100,200,400 --svg curve.svg
-  knee sweep checkout.js --slo 'p95<1s' --errors 1% --max-time 5m";
+  knee sweep checkout.js --slo 'p95<1s' --errors 1% --max-time 5m
+
+A sweep does not start the service, so it cannot divide the CPUs. If the
+service runs on this machine, give each CPUs of its own, and use --pid:
+  taskset -c 1-3 SERVICE
+  taskset -c 0 knee sweep URL --pid PID";
 
 /// Steps of the load.
 #[derive(Args, Clone, Debug, Default)]

@@ -122,6 +122,11 @@ fn conduct(
     let here = about.co_located == Some(true) || !settings.pids.is_empty();
     let watch = here.then(|| CpuWatch::new(&settings.pids));
     let facts = facts(settings, watch.as_ref());
+    // Agents of a fleet take no CPU time of this machine.
+    let sharing = text::sharing(facts, &about).filter(|_| args.fleet == FleetFlags::default());
+    if let Some(line) = sharing.filter(|_| settings.progress) {
+        narrate(&format!("note: {line}"));
+    }
     let mut advice = advise(&about, facts);
     let mut observe = |sweep: &Sweep| {
         let Some(trial) = sweep.trials().last() else { return };

@@ -70,7 +70,7 @@ const FULL: Lengths = Lengths {
 const BRIEF: Lengths = Lengths {
     load: "-z 1s",
     sweep: "--step 1s --max-time 8s",
-    compare: "--blocks 5 -z 400ms --warm-up 100ms --metric goodput",
+    compare: "--blocks 7 -z 400ms --warm-up 100ms --metric goodput",
     whole: "about 35 s",
 };
 
@@ -438,8 +438,22 @@ fn failed(error: &std::io::Error) -> Failed {
 mod tests {
     use knee_core::validity::Validity;
     use knee_findings::Confidence;
+    use knee_study::statistics::{power::Level, sign_flip, verdict::ALPHA};
 
     use super::*;
+
+    #[test]
+    fn every_tour_compares_in_as_many_blocks_as_a_verdict_needs() {
+        for lengths in [&FULL, &BRIEF] {
+            let mut words = lengths.compare.split_whitespace().skip_while(|word| *word != "--blocks");
+            let blocks: usize = words.nth(1).unwrap().parse().unwrap();
+            // Without `--metric`, a comparison is by four.
+            let tests = if lengths.compare.contains("--metric ") { 1 } else { 4 };
+            let level = Level { alpha: ALPHA, tests };
+            assert!(blocks >= level.least_blocks(), "{}", lengths.compare);
+            assert!(sign_flip::least_p(blocks) < level.of_one(), "{}", lengths.compare);
+        }
+    }
 
     #[test]
     fn a_prediction_that_is_met_says_how_nearly_and_one_that_is_not_names_a_likely_cause() {

@@ -240,6 +240,21 @@ fn the_generator_has_cpus_of_its_own_and_every_form_says_so_in_one_line() {
     let conclusion: Value = serde_json::from_slice(&shared.stdout).expect(&told);
     assert_eq!(conclusion["cpus"]["shared"], "asked", "{told}");
     assert!(conclusion["command"].as_str().unwrap().contains("--share-cpus"), "{told}");
+
+    // The saved trials say that they shared the CPUs: with the flag, as their documents give the command, and without.
+    let results = fs::read_to_string(folder.path().join("RESULTS.md")).unwrap();
+    assert!(results.contains("\nknee study . --blocks 1 --share-cpus --report-only\n"), "{results}");
+    let report = ["--report-only", "--output-format", "json"];
+    for flags in [report.to_vec(), ["--blocks", "1", "--share-cpus"].iter().chain(&report).copied().collect()]
+    {
+        let again = knee(folder.path(), &flags);
+        let told = String::from_utf8_lossy(&again.stderr).into_owned();
+        assert_eq!(shared.stdout, again.stdout, "{flags:?}: {told}");
+        assert_eq!(fs::read_to_string(folder.path().join("RESULTS.md")).unwrap(), results, "{told}");
+    }
+    let apart = knee(folder.path(), &["--blocks", "1", "--report-only"]);
+    let told = String::from_utf8_lossy(&apart.stderr).into_owned();
+    assert_eq!(apart.status.code(), Some(104), "the trials are of other options: {told}");
 }
 
 #[test]
@@ -296,13 +311,16 @@ fn a_variant_that_is_up_can_be_looked_at_until_it_is_interrupted() {
     let file = folder.path().join("study.toml");
     let more: Vec<String> =
         (1..8).map(|number| format!("\n[workloads.more{number}]\npath = \"/\"\n")).collect();
-    fs::write(&file, fs::read_to_string(&file).unwrap() + &more.concat()).unwrap();
+    let text = fs::read_to_string(&file).unwrap();
+    let text = text.replace("[service.main]\n", "[service.main]\nmetrics = \"/figures\"\n");
+    fs::write(&file, text + &more.concat()).unwrap();
     let mut up = command(folder.path(), &["--up", "blue"]);
     let mut child = up.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
     let line = lines.by_ref().find(|line| line.starts_with("main is at ")).unwrap();
     let address = line.strip_prefix("main is at http://").unwrap().to_owned();
     assert!(std::net::TcpStream::connect(&address).is_ok(), "{address}");
+    assert_eq!(lines.by_ref().next().unwrap(), format!("main has metrics at http://{address}/figures"));
     let attempt = lines.by_ref().find(|line| line.starts_with("to try `page`: ")).unwrap();
     assert!(attempt.ends_with(&format!("http://{address}/")), "{attempt}");
     let others: Vec<String> = lines.by_ref().take_while(|line| line.starts_with("to try ")).collect();

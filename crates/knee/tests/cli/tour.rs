@@ -1,6 +1,7 @@
 //! The tour: what a newcomer sees first, from its announcement to its pages and last lines.
 //!
-//! A build without optimizations calls its own measurements invalid, so there the comparison reaches no verdict.
+//! A build without optimizations calls its own measurements invalid, so there the comparison reaches no verdict, and
+//! says why.
 
 use serde_json::Value;
 
@@ -36,6 +37,14 @@ fn answer(findings: &Value) -> &str {
     }
 }
 
+/// Whether a comparison by goodput has a verdict, or says why not.
+fn has_verdict_or_reason(stdout: &str) -> bool {
+    let verdicts = ["goodput faster", "goodput slower", "goodput same"];
+    // No common block; too few of them; noise.
+    let reasons = ["Nothing was compared: ", "; a verdict needs ", " blocks needed"];
+    verdicts.iter().chain(&reasons).any(|text| stdout.contains(text))
+}
+
 #[test]
 fn the_tour_announces_its_commands_finds_the_limit_that_it_predicts_and_what_bounds_it_and_ends_in_pages() {
     let home = Home::new();
@@ -56,8 +65,11 @@ fn the_tour_announces_its_commands_finds_the_limit_that_it_predicts_and_what_bou
     assert!((predicted - 2_000.0).abs() < 1e-9, "8 workers of 4 ms");
     // More than the server can answer is wrong on any machine; less is what a busy one has left for it.
     assert!(found > 0.0 && found < 1.25 * predicted, "{}\n{}", finished.stderr, finished.stdout);
+    let says = finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!says.contains("cannot give a verdict"), "the tour itself asks for too few blocks: {says}");
+    assert!(has_verdict_or_reason(&says), "{says}");
     if !cfg!(debug_assertions) {
-        assert!(finished.stdout.contains("goodput faster"), "{}", finished.stdout);
+        assert!(says.contains("goodput faster"), "{says}");
     }
     let (_, end) = finished.stderr.split_once("\nShown: ").unwrap();
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -59,6 +59,11 @@ fn no_capacity_is_named_that_the_server_does_not_have_and_every_step_is_kept() {
     }
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(told.lines().filter(|line| line.starts_with("step ")).count(), steps.len(), "{told}");
+    let (before, _) = told.split_once("step ").unwrap();
+    if let Some(shared) = document["cpu"]["shared_with_generator"].as_u64() {
+        let said = before.contains("note: service and load generator share ");
+        assert_eq!(said, shared > 0, "before the first step: {told}");
+    }
     assert!(std::fs::read_to_string(svg).unwrap().starts_with("<svg"));
     if cfg!(debug_assertions) {
         assert_eq!(document["validity"], "invalid", "a debug build does not measure");

@@ -1,8 +1,8 @@
 //! Each defect of the shop is there, and its healthy twin does not have it.
 //!
 //! Starts PostgreSQL and Redis on free ports. Needs the feature `store-tests`; without it the tests are listed as ignored.
-//! Defects of SQLite are tested beside `views`, `bookings`, `ranks`, `atlas` and `loans`, the page of their connections
-//! in `sqlite`.
+//! Defects of SQLite are tested beside `views`, `bookings`, `ranks`, `atlas`, `loans` and `albums`, the page of their
+//! connections in `sqlite`.
 //! Does not use the load generator and none of its rules.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a helper of a test fails the test")]
@@ -25,11 +25,14 @@ mod members;
 mod menus;
 mod news;
 mod notes;
+mod notices;
 mod office;
 mod parcels;
 mod partner;
 mod parts;
+mod playlists;
 mod receipts;
+mod recordings;
 mod refunds;
 mod sales;
 mod servers;
@@ -37,6 +40,7 @@ mod sheets;
 mod sqlite;
 mod stores;
 mod surveys;
+mod tallies;
 mod tills;
 mod timelines;
 mod todos;

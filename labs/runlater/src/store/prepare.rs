@@ -1,6 +1,8 @@
-//! Prepares the database before the first request: schema and indexes.
+//! Prepares the database for the switches before the first request: indexes.
 //!
-//! Serves no requests.
+//! The schema must be there; `migrate` makes it. The indexes belong to `serve`, because studies compare nodes with
+//! different switches on copies of the same data. They are not made concurrently: a start waits for them. Serves no
+//! requests.
 
 use tokio_postgres::{Client, NoTls};
 
@@ -27,14 +29,20 @@ const SPARE: [(&str, &str, &str); 7] = [
     ("executions_status_index", "executions_default", "(status) WHERE status = 'pending'"),
 ];
 
-/// Applies the schema and indexes that the switches ask for. With several nodes, the last to start wins.
+/// Number of migrations that the database lacks. Changes nothing.
+///
+/// # Errors
+/// PostgreSQL cannot be reached or reports an error.
+pub async fn missing_steps(url: &str) -> Result<usize, tokio_postgres::Error> {
+    migration::missing(&connect(url).await?).await
+}
+
+/// Applies the indexes that the switches ask for. With several nodes, the last to start wins.
 ///
 /// # Errors
 /// PostgreSQL reports an error.
 pub async fn prepare(args: &ServeArgs) -> Result<(), tokio_postgres::Error> {
     let mut client = connect(&args.store.postgres).await?;
-    let steps = migration::migrate(&mut client).await?;
-    tracing::info!(steps, "the schema is up to date");
     let transaction = client.transaction().await?;
     // Nodes that start together do this one after the other.
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&migration::LOCK]).await?;

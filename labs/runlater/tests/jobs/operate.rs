@@ -90,6 +90,14 @@ async fn startup_errors_come_with_a_hint_and_without_the_password() {
     let error = fail(&[&serve[..], &[&secret]].concat());
     assert!(error.contains("error: ") && error.contains("hint: start PostgreSQL"), "{error}");
     assert!(!error.contains("geheim"), "{error}");
+    let error = fail(&[&serve[..], &[&url]].concat());
+    assert!(
+        error.contains("lacks 2 of the migrations") && error.contains("hint: run `runlater migrate"),
+        "{error}"
+    );
+    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
+    assert_eq!(cluster.number(tables).await, 0, "serve changes no schema");
+    assert_eq!(succeed(&["migrate", "--postgres", &url]).trim(), "2 steps applied");
     let error = fail(&[&serve[..], &[&url, "--ca", "/no/such/file"]].concat());
     assert!(error.contains("/no/such/file") && error.contains("hint: --ca"), "{error}");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -89,10 +89,11 @@ impl Node {
         Self::open(cluster, flags).await
     }
 
-    /// Serves from a cluster without seeding.
+    /// Brings the schema of a cluster up to date, and serves from it without seeding.
     pub async fn open(cluster: &Cluster, flags: &[&str]) -> Self {
         cluster.ready().await;
         let url = cluster.url();
+        succeed(&["migrate", "--postgres", &url]);
         let fixed = ["serve", "--postgres", &url, "--listen", "127.0.0.1:0", "--log-level", "error"];
         // The targets of the tests are on this machine.
         let limits = ["--rate-limit-minute", "0", "--rate-limit-hour", "0", "--private-targets", "allow"];

@@ -1,6 +1,8 @@
-//! Prepares the database for the switches: schema, rows, index, trigger.
+//! Prepares the database for the switches: rows, index, trigger.
 //!
-//! Waits until the replica has them. Does not serve requests.
+//! Waits until the replica has them. The schema must be there; `migrate` makes it. Rows, index and trigger belong to
+//! `serve`, because studies compare processes with different switches on copies of the same data. They are not made
+//! concurrently: a start waits for them. Does not serve requests.
 
 use std::time::Duration;
 
@@ -18,14 +20,20 @@ pub const INDEX: &str = "idx_todomodel_created_at";
 /// Name of the trigger that sends notifications of changes.
 pub const TRIGGER: &str = "todos_changed";
 
+/// Number of migrations that the database lacks. Changes nothing.
+///
+/// # Errors
+/// PostgreSQL cannot be reached or reports an error.
+pub async fn missing_steps(url: &str) -> Result<usize, tokio_postgres::Error> {
+    migration::missing(&connect(url).await?).await
+}
+
 /// Prepares the database for the switches.
 ///
 /// # Errors
 /// PostgreSQL fails.
 pub async fn prepare(args: &ServeArgs) -> Result<(), tokio_postgres::Error> {
-    let mut primary = connect(&args.store.postgres).await?;
-    let steps = migration::migrate(&mut primary).await?;
-    tracing::info!(steps, "the schema is up to date");
+    let primary = connect(&args.store.postgres).await?;
     lock(&primary).await?;
     if let Some(rows) = args.switches.rows.number() {
         seed::adjust_rows(&primary, rows).await?;

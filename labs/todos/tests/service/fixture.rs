@@ -66,13 +66,18 @@ pub fn fail(arguments: &[&str]) -> String {
 }
 
 impl Service {
-    /// Starts the service on a cluster, which can be empty.
+    /// Brings the schema of a cluster, which can be empty, up to date, and starts the service on it.
     pub async fn open(cluster: &Cluster, flags: &[&str]) -> Self {
         cluster.ready().await;
-        let mut program = command(&["serve", "--postgres", &cluster.url(), "--listen", "127.0.0.1:0"]);
+        let url = cluster.url();
+        let mut program = command(&["serve", "--postgres", &url, "--listen", "127.0.0.1:0"]);
         program.args(["--log-level", "error"]).args(flags);
         // Reading its output blocks, and tests start several services concurrently.
-        tokio::task::spawn_blocking(move || Self::start(&mut program)).await.unwrap()
+        let starting = tokio::task::spawn_blocking(move || {
+            succeed(&["migrate", "--postgres", &url]);
+            Self::start(&mut program)
+        });
+        starting.await.unwrap()
     }
 
     fn start(program: &mut Command) -> Self {

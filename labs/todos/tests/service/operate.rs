@@ -79,7 +79,27 @@ async fn startup_errors_have_a_hint_and_do_not_show_the_password() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn a_schema_is_migrated_once_by_concurrent_starts() {
+async fn serve_changes_no_schema_and_names_the_command_that_does() {
+    let cluster = cluster::empty();
+    cluster.connect().await;
+    let url = cluster.url();
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--postgres", &url];
+    let error = fail(&serve);
+    assert!(
+        error.contains("lacks 2 of the migrations") && error.contains("hint: run `todos migrate"),
+        "{error}"
+    );
+    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
+    assert_eq!(cluster.number(tables).await, 0);
+    assert_eq!(succeed(&["migrate", "--postgres", &url]).trim(), "2 steps applied");
+    cluster.execute("DELETE FROM schema_migrations WHERE version = 2").await;
+    let error = fail(&serve);
+    assert!(error.contains("lacks 1 of the migrations"), "an earlier version: {error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
+async fn a_schema_is_migrated_once_by_concurrent_commands() {
     let cluster = cluster::empty();
     let opened = futures_util::future::join_all((0..4).map(|_| Service::open(&cluster, &[]))).await;
     assert_eq!(cluster.number("SELECT count(*) FROM schema_migrations").await, 2);

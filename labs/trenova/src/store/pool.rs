@@ -2,14 +2,21 @@
 //!
 //! Does not know the statements.
 
+use std::future::poll_fn;
 use std::ops::Deref;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
-use deadpool_postgres::{Client, Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{
+    Client, Hook, HookError, Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime,
+};
 use parking_lot::Mutex;
 use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::histogram::Histogram;
+use tokio::time::Instant;
 use tokio_postgres::NoTls;
 
 use crate::config::ServeArgs;
@@ -24,6 +31,7 @@ pub struct Database {
     pool: Pool,
     idle: Option<Arc<IdleLimit>>,
     response_timeout: Duration,
+    wait_seconds: Histogram,
 }
 
 /// A connection in use; returned to the pool or closed on drop.
@@ -79,7 +87,7 @@ impl Database {
             idle.clone(),
         ));
         // PostgreSQL cancels a statement at the time-out; only an unreachable server is silent for longer.
-        Ok(Self { pool, idle, response_timeout: 2 * timeout })
+        Ok(Self { pool, idle, response_timeout: 2 * timeout, wait_seconds: metrics.db_wait_seconds.clone() })
     }
 
     /// A connection.
@@ -87,7 +95,7 @@ impl Database {
     /// # Errors
     /// No connection was free in time.
     pub async fn get(&self) -> Result<PooledClient, Refusal> {
-        let client = Some(self.pool.get().await?);
+        let client = Some(self.pooled().await?);
         Ok(PooledClient {
             client,
             idle: self.idle.clone(),
@@ -96,9 +104,27 @@ impl Database {
         })
     }
 
+    /// A connection of the pool, or a new one. A request that has one at once looks at no clock.
+    async fn pooled(&self) -> Result<Client, PoolError> {
+        let mut getting = pin!(self.pool.get());
+        let begun = poll_fn(|context| Poll::Ready(getting.as_mut().poll(context))).await;
+        if let Poll::Ready(pooled) = begun {
+            return pooled;
+        }
+        let started = Instant::now();
+        let pooled = getting.await;
+        self.wait_seconds.observe(started.elapsed().as_secs_f64());
+        pooled
+    }
+
     /// Open connections.
     pub fn connections(&self) -> usize {
         self.pool.status().size
+    }
+
+    /// Requests that wait for a connection.
+    pub fn waiting(&self) -> usize {
+        self.pool.status().waiting
     }
 }
 

@@ -1,6 +1,8 @@
-//! Prepares the database before the first request: schema, rows, index.
+//! Prepares the database for the switches before the first request: rows, index.
 //!
-//! Serves no requests.
+//! The schema must be there; `migrate` makes it. Index and rows belong to `serve`, because studies compare processes with
+//! different switches on copies of the same data. They are not made concurrently: a start waits for them. Serves no
+//! requests.
 
 use tokio_postgres::{Client, NoTls};
 
@@ -16,14 +18,20 @@ pub const TENANT: &str = "workers_tenant";
 /// Name of the index with the newest first.
 pub const NEWEST: &str = "workers_tenant_newest";
 
-/// Applies the schema, rows and indexes that the switches ask for.
+/// Number of migrations that the database lacks. Changes nothing.
+///
+/// # Errors
+/// PostgreSQL cannot be reached or reports an error.
+pub async fn missing_steps(url: &str) -> Result<usize, tokio_postgres::Error> {
+    migration::missing(&connect(url).await?).await
+}
+
+/// Applies the rows and indexes that the switches ask for.
 ///
 /// # Errors
 /// PostgreSQL reports an error.
 pub async fn prepare(args: &ServeArgs) -> Result<(), tokio_postgres::Error> {
-    let mut client = connect(&args.store.postgres).await?;
-    let steps = migration::migrate(&mut client).await?;
-    tracing::info!(steps, "the schema is up to date");
+    let client = connect(&args.store.postgres).await?;
     // Several processes can start at a time; the lock ends with the connection.
     client.execute("SELECT pg_advisory_lock($1)", &[&LOCK]).await?;
     if let Some(rows) = args.switches.rows.0 {

@@ -109,20 +109,30 @@ async fn it_starts_without_redis_and_is_ready_once_redis_is() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn a_schema_is_migrated_once_however_many_start_at_a_time() {
-    let stores = Stores::empty().await;
-    let start = || {
-        tokio::task::spawn_blocking({
-            let mut command = Service::command(&stores, &["--log-level", "off"]);
-            move || Service::start(&mut command)
-        })
+async fn serve_changes_no_schema_and_names_the_command_which_does_it_once_however_many_run() {
+    let stores = Stores::bare().await;
+    let url = stores.cluster.url();
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--postgres", &url];
+    let error = fail(&serve);
+    assert!(
+        error.contains("lacks 2 of the migrations") && error.contains("hint: run `trenova migrate"),
+        "{error}"
+    );
+    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
+    assert_eq!(stores.cluster.number(tables).await, 0);
+    let migrate = || {
+        let url = url.clone();
+        tokio::task::spawn_blocking(move || succeed(&["migrate", "--postgres", &url]))
     };
-    let opened = futures_util::future::join_all((0..4).map(|_| start())).await;
+    let applied = futures_util::future::join_all((0..4).map(|_| migrate())).await;
+    let mut applied: Vec<String> = applied.into_iter().map(|one| one.unwrap().trim().to_owned()).collect();
+    applied.sort();
+    assert_eq!(applied[2..], ["0 steps applied", "2 steps applied"]);
     assert_eq!(stores.cluster.number("SELECT count(*) FROM schema_migrations").await, 2);
-    for service in opened {
-        assert_eq!(service.unwrap().get("/ready").await.status, 200);
-    }
-    assert_eq!(succeed(&["migrate", "--postgres", &stores.cluster.url()]).trim(), "0 steps applied");
+    assert_eq!(Service::open(&stores, &[]).get("/ready").await.status, 200);
+    stores.cluster.execute("DELETE FROM schema_migrations WHERE version = 2").await;
+    let error = fail(&serve);
+    assert!(error.contains("lacks 1 of the migrations"), "an earlier version: {error}");
 }
 
 #[cfg(target_os = "linux")]

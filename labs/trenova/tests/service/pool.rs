@@ -43,6 +43,33 @@ async fn db_pool_max_bounds_the_connections_and_a_parallel_count_takes_two() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
+async fn the_metrics_show_how_many_requests_wait_for_a_connection_of_a_full_pool_and_how_long() {
+    let stores = Stores::seeded().await;
+    for (max, held, queue) in [("3", 3, 9), ("30", 12, 0)] {
+        let service = Service::open(&stores, &[&EACH[..], &["--db-pool-max", max]].concat());
+        let person = service.sign_in(1).await;
+        let waits = async || service.figure("trenova_db_wait_seconds_count").await;
+        let before = waits().await;
+        let mut holder = stores.cluster.connect().await;
+        let lock = holder.transaction().await.unwrap();
+        lock.batch_execute("LOCK TABLE workers").await.unwrap();
+        let looking = async {
+            wait("they wait for the lock", async || stores.cluster.number(WAITING).await == held).await;
+            let queued = async || service.figure("trenova_db_waiting").await == queue;
+            wait("the others wait for a connection", queued).await;
+            lock.rollback().await.unwrap();
+        };
+        let (answers, ()) = tokio::join!(person.many(12), looking);
+        assert!(answers.iter().all(|answer| answer.status == 200), "{answers:?}");
+        assert!(waits().await >= before + queue, "{max}: each of them is counted");
+        assert_eq!(service.figure("trenova_db_waiting").await, 0, "{max}");
+        drop(service);
+        wait("its sessions are gone", async || stores.cluster.number(SESSIONS).await == 0).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn query_call_batch_runs_one_statement_for_equal_waiting_requests() {
     let stores = Stores::seeded().await;
     for (value, sessions, most) in [("batch", 1, 3), ("each", 12, 12)] {

@@ -22,13 +22,20 @@ pub struct Stores {
 impl Stores {
     /// Two tenants with two users and 30 workers each.
     pub async fn seeded() -> Self {
-        let stores = Self::empty().await;
+        let stores = Self::bare().await;
         succeed(&["seed", "--postgres", &stores.cluster.url(), "--tenants", "2", "--workers", "30"]);
         stores
     }
 
-    /// Without data.
+    /// Tables without data.
     pub async fn empty() -> Self {
+        let stores = Self::bare().await;
+        succeed(&["migrate", "--postgres", &stores.cluster.url()]);
+        stores
+    }
+
+    /// Without tables.
+    pub async fn bare() -> Self {
         let cluster =
             Cluster::start(&["max_connections=60", "fsync=off", "autovacuum=off", "log_statement=all"]);
         let redis = Redis::start().await;

@@ -21,6 +21,9 @@ const OF_WAIT: f64 = 2.0;
 /// A statement that changes rows and has this part of the time of the lock is why it is held.
 const OF_LOCK: f64 = 0.5;
 
+/// First words of statements that hold the lock.
+const WRITING: [&str; 7] = ["insert", "update", "delete", "replace", "vacuum", "reindex", "analyze"];
+
 /// What the page says.
 pub(super) struct Waits {
     pub signals: Vec<Signal>,
@@ -65,11 +68,11 @@ fn of_page(evidence: &Evidence<'_>, page: &Page<'_>, held: f64, slow: &Modes) ->
 /// The statement that has most of the time for which the lock is held. Times of statements have their waits: one that
 /// waits for the lock can have as much in all. But it seldom finds the lock held, so that its mean call is shorter than a
 /// wait; a call of the one that holds the lock is not.
-fn writer(evidence: &Evidence<'_>, page: &Page<'_>, wait: f64) -> Option<Subject> {
+pub(in crate::rules) fn writer(evidence: &Evidence<'_>, page: &Page<'_>, wait: f64) -> Option<Subject> {
     let held = evidence.per_request(page.rise("write_seconds_total")?)?;
     let heavy = page.heavy(evidence);
     let writer = heavy.iter().find(|call| {
-        let changes = matches!(call.statement.verb.as_str(), "insert" | "update" | "delete" | "replace");
+        let changes = WRITING.contains(&call.statement.verb.as_str());
         let is_long = call.seconds_per_request >= wait * call.per_request;
         changes && is_long && call.seconds_per_request >= OF_LOCK * held
     });
@@ -77,6 +80,6 @@ fn writer(evidence: &Evidence<'_>, page: &Page<'_>, wait: f64) -> Option<Subject
 }
 
 /// How many times the smaller figure the larger one is.
-pub(super) fn factor(one: f64, other: f64) -> f64 {
+pub(in crate::rules) fn factor(one: f64, other: f64) -> f64 {
     (one / other).max(other / one)
 }

@@ -260,6 +260,32 @@ fn endpoints_beyond_the_most_are_counted_together() {
     assert_eq!(figure(&accounts, "opened", OTHERS), 8);
 }
 
+/// A connection to one of many services that waits for its first answer.
+fn first_call(service: u32, number: u32) -> Socket {
+    Socket { remote: at(10_000 + service as u16), ..call(2 + 10 * service + number, after(1, 0, [4, 40])) }
+}
+
+#[test]
+fn numbers_of_open_calls_beyond_the_most_series_count_as_the_greatest_and_no_look_is_lost() {
+    let mut accounts = Accounts::default();
+    for open in 1..=10 {
+        let calls = (0..32).flat_map(|service| (0..open).map(move |number| first_call(service, number)));
+        look(&mut accounts, &calls.collect::<Vec<_>>());
+    }
+    let mut figures = Figures::default();
+    accounts.take(&mut figures);
+    let of = |service: u64, open: u64| {
+        let label = format!("127.0.0.1:{} {open}", 10_000 + service);
+        figures.value("process.calls.waiting_looks", &label).unwrap_or(0.0) as u64
+    };
+    let counted = |service: u64| (1..LEVEL_MAX).filter(|open| of(service, *open) > 0).count();
+    assert_eq!((0..32).map(counted).sum::<usize>(), PAIRS_MAX, "8 of each");
+    assert_eq!([of(0, 1), of(0, 8), of(0, 9), of(0, 10), of(0, LEVEL_MAX)], [1, 1, 0, 0, 2]);
+    for service in 0..32 {
+        assert_eq!((1..=LEVEL_MAX).map(|open| of(service, open)).sum::<u64>(), 10);
+    }
+}
+
 /// What one connection does before a look: so many calls, and whether one more is under way; or it is gone.
 #[derive(Clone, Copy, Debug)]
 enum Step {

@@ -55,6 +55,7 @@ fn of_source(source: &Beside, courses: &[Course], view: &View, columns: &Columns
         }
         @if !source.facts.is_empty() { (facts(source, style)) }
         @if !source.without.is_empty() { p.note { "Without " (words::text(&source.without.join("; "))) "." } }
+        @if let Some(note) = source.note { p.note { "Read " (note) "." } }
     }
 }
 

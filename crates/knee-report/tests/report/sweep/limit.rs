@@ -1,7 +1,7 @@
 //! What a sweep says of the limit: the programs that fill the CPUs, and the resources that were observed.
 
 use knee_report::SweepView;
-use knee_report::sweep::{json, text};
+use knee_report::sweep::{About, json, text};
 use knee_report::text::Style;
 use knee_study::sweep::bound::{ProgramUse, Role};
 use knee_study::sweep::conclusion::Facts;
@@ -46,6 +46,28 @@ fn only_idle_cpus_of_its_own_point_to_a_lock() {
     assert!(!text.contains("locks") && cpu["finding"] == "all_busy", "{text}");
     let (text, cpu) = with_cpus(None, 0, &[]);
     assert!(text.contains("no conclusion") && cpu["finding"] == "unknown", "{text}");
+}
+
+#[test]
+fn a_sweep_whose_service_shares_its_cpus_says_so_and_how_each_gets_its_own() {
+    let (about, facts) = (about(), |shared_cpus| Facts { shared_cpus, ..Facts::default() });
+    let said = |shared_cpus| text::sharing(facts(shared_cpus), &about);
+    let four = said(Some(4)).unwrap();
+    assert!(four.starts_with("service and load generator share 4 CPUs."), "{four}");
+    assert!(
+        four.contains("`taskset -c 0 knee sweep ...`") && four.contains("`taskset -c 1-3 ...`"),
+        "{four}"
+    );
+    assert!(said(Some(2)).unwrap().contains("`taskset -c 1 ...`"));
+    assert!(said(Some(1)).unwrap().ends_with("on a CPU of its own"));
+    assert_eq!([said(Some(0)), said(None)], [None, None]);
+    let elsewhere = About { co_located: Some(false), ..about.clone() };
+    assert_eq!(text::sharing(facts(Some(4)), &elsewhere), None);
+
+    for (shared, is_noted) in [(2, true), (0, false)] {
+        let (text, _) = with_cpus(Some(0.6), shared, &[]);
+        assert_eq!(text.contains("share this machine's CPUs [co_located]"), is_noted, "{text}");
+    }
 }
 
 #[test]

@@ -79,11 +79,13 @@ fn stay(standing: &mut Standing, control: &Control) -> Result<(), knee_driver::E
 
 /// The addresses, and what to try.
 fn lines(definition: &Definition, folder: &Path, standing: &mut Standing) -> Vec<String> {
-    let mut lines: Vec<String> = standing
-        .services
-        .iter()
-        .map(|(name, running)| format!("{name} is at {}", on_one_line(&running.url)))
-        .collect();
+    let mut lines = Vec::new();
+    for (name, running) in &standing.services {
+        lines.push(format!("{name} is at {}", on_one_line(&running.url)));
+        if let Some(metrics) = &running.metrics {
+            lines.push(format!("{name} has metrics at {}", on_one_line(metrics)));
+        }
+    }
     for (name, url) in standing.stores() {
         lines.push(format!("{name} is at {}", on_one_line(&url)));
     }
