@@ -106,7 +106,7 @@ fn full_cpus(evidence: &Evidence<'_>, process: &Watched<'_>) -> Option<f64> {
 fn gain(evidence: &Evidence<'_>, cpus: f64, used: f64) -> Option<Gain> {
     let left = (cpus - used).max(LEFT_MIN * cpus);
     let now = evidence.throughput();
-    let bound = format!("the {} of {} CPUs that the program uses", percent(used / cpus), number(cpus));
+    let bound = format!("the {} of the CPUs of the service that the program uses", percent(used / cpus));
     Gain::reaches(now, now.map(|now| now * cpus / left), bound)
 }
 
