@@ -207,3 +207,31 @@ fn rows_that_are_each_called_the_best_are_so_for_their_own_purpose() {
     let found = findings(&table("Connections | Requests/s | Average | Notes", &rows));
     assert!(found[0].says.contains("\"50 connections\" (line 5)"), "{found:?}");
 }
+
+#[test]
+fn of_several_better_rows_the_best_is_named_and_the_others_are_counted() {
+    let titles = "Connections | Requests/s | Average | Notes";
+    let (called, better) = ("200 | 32,055 | 6.0ms | Optimal", "50 | 35,100 | 4.5ms | ");
+    let (best, slow) = ("100 | 37,908 | 2.5ms | ", "25 | 20,000 | 1.0ms | ");
+    for (rows, line) in [([better, best, called, slow], 4), ([best, called, slow, better], 3)] {
+        let found = findings(&table(titles, &rows));
+        assert_eq!(found.len(), 1, "{found:?}");
+        let says = &found[0].says;
+        assert!(says.contains(&format!("\"100 connections\" (line {line})")), "{says}");
+        assert!(says.ends_with("shorter times; 1 more row has, too"), "{says}");
+        assert!(found[0].arithmetic[0].starts_with("throughput: 37,908 / 32,055"), "{found:?}");
+    }
+    let third = "75 | 36,000 | 3.0ms | ";
+    let found = findings(&table(titles, &[better, third, best, called]));
+    assert!(found[0].says.ends_with("; 2 more rows have, too"), "{found:?}");
+}
+
+#[test]
+fn of_better_rows_with_the_same_throughput_the_one_with_the_shorter_times_is_named() {
+    let (quick, slower) = ("50 | 37,908 | 2.5ms | ", "100 | 37,908 | 4.5ms | ");
+    let called = "200 | 32,055 | 6.0ms | Optimal";
+    for rows in [[quick, slower, called], [slower, quick, called]] {
+        let found = findings(&table("Connections | Requests/s | Average | Notes", &rows));
+        assert!(found[0].says.contains("\"50 connections\""), "{found:?}");
+    }
+}

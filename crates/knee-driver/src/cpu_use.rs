@@ -75,17 +75,17 @@ impl CpuWatch {
         self.service.as_ref().map(|cpus| cpus.len() as f64)
     }
 
-    /// The number of CPUs that service and generator can both use. A service whose processes are unknown runs somewhere
-    /// on this machine: if the generator can use all of its CPUs, they share some of them.
-    pub fn shared(&self) -> Option<usize> {
+    /// The CPUs that service and generator can both use, ascending. A service whose processes are unknown runs
+    /// somewhere on this machine: if the generator can use all of its CPUs, they share some of them.
+    pub fn shared(&self) -> Option<Vec<usize>> {
         if self.generator.is_empty() {
             return None;
         }
         if let Some(service) = &self.service {
-            return Some(self.generator.intersection(service).count());
+            return Some(self.generator.intersection(service).copied().collect());
         }
         let all: BTreeSet<usize> = cpus().into_keys().collect();
-        (!all.is_empty() && self.generator.is_superset(&all)).then_some(all.len())
+        (!all.is_empty() && self.generator.is_superset(&all)).then(|| all.into_iter().collect())
     }
 
     /// Looks now.
@@ -276,7 +276,16 @@ mod tests {
         assert_eq!(used.busy, None, "a run knows how busy all CPUs were");
         let pinned = watch(Some([0].into()));
         assert_eq!(pinned.used(&before, &after).busy, Some(0.9), "only the CPU that the service can use");
-        assert_eq!((pinned.cores(), pinned.shared()), (Some(1.0), Some(1)));
+        assert_eq!((pinned.cores(), pinned.shared()), (Some(1.0), Some(vec![0])));
+    }
+
+    #[test]
+    fn a_generator_that_is_bound_to_some_cpus_shares_only_those() {
+        let bound =
+            |service: [usize; 3]| CpuWatch { generator: [4, 5].into(), ..watch(Some(service.into())) };
+        assert_eq!(bound([3, 4, 5]).shared(), Some(vec![4, 5]));
+        assert_eq!(bound([5, 6, 7]).shared(), Some(vec![5]));
+        assert_eq!(bound([0, 1, 2]).shared(), Some(Vec::new()));
     }
 
     #[test]

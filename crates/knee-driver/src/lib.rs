@@ -22,6 +22,7 @@ mod runner;
 pub mod saved;
 pub mod saved_steps;
 pub mod search;
+pub mod standing;
 pub mod study;
 pub mod sweep;
 mod trials;

@@ -2,7 +2,7 @@
 //!
 //! `knee_findings` calculates demands and bounds. Does not observe.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use knee_core::record::Run;
 use knee_findings::{Bound, Evidence};
@@ -16,6 +16,13 @@ pub fn of(run: &Run) -> Vec<ResourceUse> {
     }
     let bounds = knee_findings::bounds(&Evidence::of(run, &run.observations));
     bounds.into_iter().map(used).collect()
+}
+
+/// The same of a service that is restarted between steps, by names that are the same in every step.
+pub fn of_restarted(run: &Run) -> Vec<ResourceUse> {
+    let mut known = BTreeSet::new();
+    let named = of(run).into_iter().map(|used| ResourceUse { resource: lasting(&used.resource), ..used });
+    named.filter(|used| known.insert(used.resource.clone())).collect()
 }
 
 /// The same for a trial, by names that are the same in every trial: without the numbers of processes and threads. Of

@@ -368,7 +368,7 @@ impl TrialRunner {
 }
 
 /// What was started, as `--observe` takes it.
-fn started(running: &Running, stores: &[Store]) -> Vec<String> {
+pub(crate) fn started(running: &Running, stores: &[Store]) -> Vec<String> {
     let process = running.pid.map(|pid| format!("pid:{pid}"));
     let page = running.metrics.as_ref().map(|url| format!("prometheus:{url}"));
     let servers = stores.iter().flat_map(|store| [Some(store.url.clone()), store.replica_url.clone()]);

@@ -8,13 +8,11 @@ use std::path::Path;
 use knee_core::clock;
 use knee_core::fixture::Declaration;
 use knee_core::record::Build;
-use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_engine::host;
-use knee_fixture::Running;
 use knee_report::study::Session;
 use knee_study::definition::Definition;
-use knee_study::study::{Calibration, Options, Refusal, Study, Trial, TrialResult};
+use knee_study::study::{Calibration, Options, Study, Trial, TrialResult};
 
 use crate::error::Error;
 use crate::fixture::StudyFixture;
@@ -22,7 +20,7 @@ use crate::lock::Lock;
 use crate::pilot;
 use crate::runner::{LoadSource, TrialRunner};
 use crate::saved::{Packed, SavedTrials};
-use crate::trials::{Event, Trials, reporting};
+use crate::trials::{Event, Trials};
 use crate::variant::{others, overrides};
 
 /// The trials that a study begins with.
@@ -170,88 +168,6 @@ pub fn pack(
     held: Option<&Lock>,
 ) -> Result<Packed, Error> {
     SavedTrials::at(folder).pack(study, sessions, held)
-}
-
-/// Services and stores of one variant that are up, without load.
-pub struct Standing {
-    fixture: StudyFixture,
-    /// Services that were asked for, by name.
-    pub services: Vec<(String, Running)>,
-}
-
-/// Starts the services of all workloads as `variant` has them, in the folder of the study, with their stores.
-///
-/// # Errors
-///
-/// An unknown variant, or what cannot be started.
-pub fn up(
-    study: &Study,
-    variant: &str,
-    folder: &Path,
-    control: &Control,
-    observe: &mut dyn FnMut(Event<'_>),
-) -> Result<Standing, Error> {
-    let all = study.variants();
-    let variant = all.iter().find(|known| known.name == variant).cloned().ok_or_else(|| {
-        let names: Vec<&str> = all.iter().map(|known| known.name.as_str()).collect();
-        Refusal::UnknownVariant(variant.to_owned(), names.join(", "))
-    })?;
-    check(study)?;
-    let definition = study.definition();
-    let mut fixture = StudyFixture::up(&declared(study), counts(study), folder, control)?;
-    let mut services: Vec<(String, Running)> = Vec::new();
-    for workload in &definition.workloads {
-        let needed =
-            others(definition, &variant, &workload.service).into_iter().chain([workload.service.clone()]);
-        for name in needed {
-            if services.iter().all(|(started, _)| *started != name) {
-                let overrides = overrides(definition, &variant, &name);
-                let report = &mut reporting(observe);
-                let running = fixture.fixture.start_reporting(&name, &overrides, report)?;
-                services.push((name, running));
-            }
-        }
-    }
-    Ok(Standing { fixture, services })
-}
-
-impl Standing {
-    /// Databases, their replicas and caches with their addresses, which contain their passwords.
-    pub fn stores(&self) -> Vec<(String, String)> {
-        let servers = self.fixture.fixture.stores().into_iter().flat_map(|store| {
-            let replica = store.replica_url.map(|url| (format!("{}, its replica,", store.name), url));
-            std::iter::once((store.name, store.url)).chain(replica)
-        });
-        servers.collect()
-    }
-
-    /// A variable of a workload's script with its placeholders filled in; services that it names are started. The load
-    /// `lasts` so long.
-    ///
-    /// # Errors
-    ///
-    /// An unknown placeholder, or a service that cannot be started.
-    pub fn fill(&mut self, text: &str, workload: &str, name: &str, lasts: Nanos) -> Result<String, Error> {
-        Ok(self.fixture.fill(text, (workload, name), lasts, &mut |_| {})?)
-    }
-
-    /// An error if a service or a store has ended.
-    ///
-    /// # Errors
-    ///
-    /// What ended, and its last lines.
-    pub fn check(&self) -> Result<(), Error> {
-        Ok(self.fixture.fixture.check()?)
-    }
-
-    /// Stops everything.
-    ///
-    /// # Errors
-    ///
-    /// What could not be removed.
-    pub fn down(self) -> Result<(), Error> {
-        self.fixture.down()
-    }
 }
 
 #[cfg(test)]

@@ -17,6 +17,21 @@ use crate::{process, reset, resource};
 
 /// Sends the load of a step.
 pub trait StepSource {
+    /// Whether the processes of the service change from step to step.
+    fn restarts(&self) -> bool {
+        false
+    }
+
+    /// Makes the service ready for a step, outside of its measured time. Returns the processes of the service if they are
+    /// others now.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be started or reset.
+    fn prepare(&mut self, _step: &Step, _control: &Control) -> Result<Option<Vec<u32>>, Error> {
+        Ok(None)
+    }
+
     /// Runs one step, and returns what was measured.
     ///
     /// # Errors
@@ -40,9 +55,9 @@ pub struct StepRun {
 /// What surrounds the steps.
 pub struct Surroundings<'a> {
     /// Processes of the service; the CPU time is theirs and that of their descendants.
-    pub pids: &'a [u32],
+    pub pids: Vec<u32>,
     /// The programs of this machine; `None` if the service is elsewhere.
-    pub watch: Option<&'a CpuWatch>,
+    pub watch: Option<CpuWatch>,
     /// The command that resets the service, run before each step that asks for it.
     pub reset: Option<&'a str>,
     /// The steps of an earlier process, and where those of this one are saved; `None` if they are not.
@@ -98,11 +113,15 @@ fn measure(
     if let Some(command) = around.reset.filter(|_| step.reset) {
         reset::run(command, step.number, control)?;
     }
+    if let Some(pids) = source.prepare(step, control)? {
+        around.watch = around.watch.is_some().then(|| CpuWatch::new(&pids));
+        around.pids = pids;
+    }
     let clock = MonotonicClock::start();
-    let programs = around.watch.map(|watch| (watch, watch.look()));
-    let before = process::used_by_all(around.pids);
+    let programs = around.watch.as_ref().map(|watch| (watch, watch.look()));
+    let before = process::used_by_all(&around.pids);
     let StepRun { run, record, file, requests_per_arrival } = source.run(step, control)?;
-    let after = process::used_by_all(around.pids);
+    let after = process::used_by_all(&around.pids);
     let used = programs.map(|(watch, before)| watch.used(&before, &watch.look())).unwrap_or_default();
     if first {
         Error::if_no_success(&run, "the first step")?;
@@ -111,7 +130,7 @@ fn measure(
     result.took = clock.now().as_secs_f64();
     result.cpu = before.zip(after).map(|(before, after)| after.cpu.since(before.cpu).as_secs_f64());
     result.programs = used.programs;
-    result.resources = resource::of(&run);
+    result.resources = if source.restarts() { resource::of_restarted(&run) } else { resource::of(&run) };
     result.host_busy = used.busy.or(result.host_busy);
     result.record = record;
     // After the time of the step was taken.
@@ -213,7 +232,8 @@ mod tests {
         let (control, wanted) = (Control::new(), statuses.len());
         let mut source = Answers { statuses, steps: 0 };
         let mut look = |_: &Step, _: &Run| {};
-        let around = Surroundings { pids: &[], watch: None, reset: None, saved: None, look: &mut look };
+        let around =
+            Surroundings { pids: Vec::new(), watch: None, reset: None, saved: None, look: &mut look };
         let mut observe = |sweep: &Sweep| {
             if sweep.trials().len() == wanted {
                 control.stop();

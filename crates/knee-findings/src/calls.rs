@@ -81,6 +81,10 @@ pub(crate) struct Open {
     pub full: f64,
     /// By how many requests more are in progress for each call more that is open; `None` if their number hardly changes.
     pub requests: Option<f64>,
+    /// Requests in progress while no call is open, by a straight line through the looks; `None` as above. Exact where one
+    /// call is open at a time. Where requests wait for places, they become more the faster the more calls are open, so
+    /// that the line is below the truth at both ends.
+    pub idle: Option<f64>,
 }
 
 impl Asked<'_> {
@@ -123,8 +127,9 @@ pub(crate) struct Opened<'a> {
     pub rise: Rise,
     /// Segments that all connections to it sent meanwhile, as far as looks saw them.
     pub segments: f64,
-    /// Seconds per response that they waited for it.
+    /// Seconds per response that they waited for it, and how often a look saw one of them wait.
     pub seconds: f64,
+    pub sightings: f64,
 }
 
 /// The endpoints to which a process opened connections, the most first. Not observed stores, which say it themselves, and
@@ -137,11 +142,11 @@ pub(crate) fn opened<'a>(evidence: &Evidence<'_>, process: &Watched<'a>) -> Vec<
     own.filter_map(|(endpoint, rise)| {
         let Rise { from, to, .. } = rise;
         let looks = process.rose("process.calls.looks", "", from, to).filter(|looks| *looks >= LOOKS_MIN)?;
-        let waiting = process.rose("process.calls.waiting", endpoint, from, to)? / looks;
+        let sightings = process.rose("process.calls.waiting", endpoint, from, to)?;
         let segments = process.rose("process.calls.sent_segments", endpoint, from, to)?;
         let responses = evidence.answered_within(from, to);
-        let seconds = waiting * to.since(from).as_secs_f64() / responses;
-        (responses >= 1.0).then_some(Opened { endpoint, rise, segments, seconds })
+        let seconds = sightings / looks * to.since(from).as_secs_f64() / responses;
+        (responses >= 1.0).then_some(Opened { endpoint, rise, segments, seconds, sightings })
     })
     .collect()
 }
@@ -209,8 +214,9 @@ fn open(process: &Watched<'_>, endpoint: &str, looks: f64, (from, to): (Nanos, N
         .zip(in_progress)
         .filter(|_| variance >= VARIANCE_MIN)
         .map(|(product, requests)| (product - mean * requests) / variance);
+    let idle = requests.zip(in_progress).map(|(more, requests)| (requests - more * mean).max(0.0));
     let full = levels.iter().filter(|(level, _)| *level >= most).map(|(_, count)| count).sum::<f64>() / looks;
-    (most <= f64::from(LEVEL_MAX)).then_some(Open { most, full, requests })
+    (most <= f64::from(LEVEL_MAX)).then_some(Open { most, full, requests, idle })
 }
 
 /// At how many looks between two moments as many calls were open as the label says. The counter begins with the first
@@ -311,6 +317,8 @@ mod tests {
         let known = open(&scene);
         assert!((known.most - 2.0).abs() < 1e-9 && (known.full - 0.6).abs() < 0.01, "{known:?}");
         assert!((known.requests.unwrap() - calling.follow).abs() < 0.01, "{known:?}");
+        // Five requests on average, and 1.2 calls with three requests each.
+        assert!((known.idle.unwrap() - 1.4).abs() < 0.02, "{known:?}");
         // Of 300 looks, so many saw three calls, from the second second on.
         let late = |scene: &mut Scene, count: f64| {
             let points = (2..=30).map(|second| (Nanos::from_secs(second), count));

@@ -10,6 +10,7 @@ pub mod breakdown;
 
 mod calls;
 mod commands;
+mod database_cpu;
 
 pub mod definition;
 

@@ -1,13 +1,14 @@
 //! The other programs of the machine that take CPU time from a service: not itself, not its stores, not knee.
 //!
 //! The observer of a machine leaves out what is observed as a process and what knee started. Here, programs are left
-//! out that bear the name of an observed one, and those of stores and proxies, which can work for the service. Judges
-//! nothing.
+//! out that bear the name of an observed one, and those of stores and proxies, which can work for the service. So are
+//! further processes of knee, such as one that sends a part of the load: the load is no neighbour. Judges nothing.
 
 use std::collections::BTreeSet;
 
 use knee_core::observation::SourceKind;
 
+use crate::bound;
 use crate::evidence::Evidence;
 use crate::figure::percent;
 use crate::watched::Watched;
@@ -42,6 +43,9 @@ const SERVING: [&str; 26] = [
     "containerd-shim",
 ];
 
+/// The load generator.
+const GENERATOR: &str = "knee";
+
 /// CPUs that a program uses, from which on it is named.
 const NAMED: f64 = 0.1;
 
@@ -73,12 +77,25 @@ pub(crate) fn of<'a>(
         allowed.zip(its).is_none_or(|(one, other)| shares(one, other))
     };
     let rises = host.rises("host.program.cpu").into_iter();
-    let others = rises.filter(|(name, _)| !own.contains(name) && !is_serving(name) && can_share(name));
+    let is_other = |name: &str| !own.contains(name) && !is_serving(name) && name != GENERATOR;
+    // With nothing left of its CPUs for a program, they all run on other ones.
+    if process.and_then(|process| left(evidence, process)).is_some_and(|left| left < NAMED) {
+        return Vec::new();
+    }
+    let others = rises.filter(|(name, _)| is_other(name) && can_share(name));
     others
         .filter_map(|(name, rise)| Some(Neighbour { name, cpus: rise.per_second()? }))
         .filter(|neighbour| neighbour.cpus >= NAMED)
         .take(NAMED_MAX)
         .collect()
+}
+
+/// What others than a process use of the CPUs that it is bound to, in CPUs; `None` if it can use all, or if that is
+/// not known. It bounds what any program takes from the process, however much this one uses elsewhere.
+pub(crate) fn left(evidence: &Evidence<'_>, process: &Watched<'_>) -> Option<f64> {
+    let (_, busy) = bound::bound_cpus(evidence, process)?;
+    let own = bound::both(process, "process.cpu.user", "process.cpu.system")?;
+    Some(busy.per_second()? - own.per_second()?)
 }
 
 /// What they use, as a clause: `rustc uses 120 % of a CPU, backup 15 %`. Empty without one.

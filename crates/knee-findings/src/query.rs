@@ -62,38 +62,27 @@ impl Query<'_> {
 
     /// Whether it changes rows.
     pub(crate) fn changes_rows(&self) -> bool {
-        matches!(self.statement.verb.as_str(), "insert" | "update" | "delete" | "merge")
+        self.statement.changes_rows()
     }
 
-    /// Whether it only reads: it changes no rows, locks none, and takes no number of a sequence. A statement that names no table can call a function
-    /// that writes, and counts as none that only reads.
+    /// Whether it only reads: it changes no rows, locks none, and takes no number of a sequence. A statement that
+    /// names no table can call a function that writes, and counts as none that only reads.
     pub(crate) fn only_reads(&self) -> bool {
         let text = self.text.to_lowercase();
         let words = words(&text);
         let locks = words
             .windows(2)
             .any(|two| two[0] == "for" && matches!(two[1], "update" | "share" | "no" | "key"));
-        let changes = |word: &&str| matches!(*word, "insert" | "update" | "delete" | "merge");
         let numbers = |word: &&str| matches!(*word, "nextval" | "setval" | "into");
-        let is_reading = match self.statement.verb.as_str() {
-            "select" => true,
-            "with" => !words.iter().any(changes),
-            _ => false,
-        };
-        is_reading && !locks && !self.statement.tables.is_empty() && !words.iter().any(numbers)
+        self.statement.is_read() && !locks && !self.statement.tables.is_empty() && !words.iter().any(numbers)
     }
 
     /// Whether it looks for rows, to return them or to change them, also by a common table expression. A statement that
     /// adds rows does not.
     pub(crate) fn searches(&self) -> bool {
-        match self.statement.verb.as_str() {
-            "select" | "update" | "delete" => true,
-            "with" => {
-                let text = self.text.to_lowercase();
-                !words(&text).iter().any(|word| matches!(*word, "insert" | "merge"))
-            }
-            _ => false,
-        }
+        // Of a text that was cut off within its common table expressions, these are known.
+        let searches = matches!(self.statement.verb.as_str(), "select" | "update" | "delete" | "with");
+        searches && !self.statement.adds_rows()
     }
 
     /// Whether it makes, changes, empties or drops a table or something else that the catalogs have rows for.
@@ -101,7 +90,7 @@ impl Query<'_> {
         let text = self.text.to_lowercase();
         match self.statement.verb.as_str() {
             "create" | "alter" | "truncate" | "drop" => true,
-            "select" => words(&text).contains(&"into"),
+            "select" => self.statement.is_read() && words(&text).contains(&"into"),
             _ => false,
         }
     }

@@ -4,6 +4,7 @@
 //! equal gain keep this order.
 
 mod accept_queue;
+mod batch_window;
 mod blocked_loop;
 mod blocking_pop;
 mod busy_neighbour;
@@ -11,6 +12,7 @@ mod cache_flushed;
 mod cache_miss;
 mod cache_unanswered;
 mod call_places;
+mod call_rate;
 mod checkpoint;
 mod collapse;
 mod commit_flush;
@@ -117,8 +119,10 @@ pub const RULES: &[Rule] = &[
     same_answer::RULE,
     serial_calls::RULE,
     call_places::RULE,
+    call_rate::RULE,
     new_call_connections::RULE,
     polled_result::RULE,
+    batch_window::RULE,
     missing_index::RULE,
     count_per_request::RULE,
     sort_mismatch::RULE,

@@ -5,13 +5,24 @@
 
 use std::collections::BTreeMap;
 
+mod token;
+mod verb;
+
+use token::{Token, is_sign, tokens, word};
+use verb::Part;
+
 /// What a statement asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own about the text")]
 pub(crate) struct Statement {
-    /// Its first word in small letters: `select`, `update`.
+    /// What it does, in small letters: `select`, `update`. Comments, parentheses and common table expressions before
+    /// it do not matter; `with` if the text was cut off within these.
     pub verb: String,
-    /// Tables in the order in which they are named; with a schema if the text has one.
+    /// Its common table expressions, in their order.
+    pub parts: Vec<Part>,
+    /// Whether it is a `COPY` into a table.
+    pub copies_in: bool,
+    /// Tables in the order in which they are named, after the one that it changes; with a schema if the text has one.
     pub tables: Vec<String>,
     /// Columns compared with a value for equality.
     pub equals: Vec<Column>,
@@ -50,6 +61,33 @@ pub(crate) struct Ordered {
     pub nulls_first: bool,
 }
 
+impl Statement {
+    /// Whether it adds, changes or deletes rows, also in a common table expression.
+    pub(crate) fn changes_rows(&self) -> bool {
+        self.copies_in || self.verbs().any(verb::changes)
+    }
+
+    /// Whether it adds rows, also in a common table expression.
+    pub(crate) fn adds_rows(&self) -> bool {
+        self.copies_in || self.verbs().any(verb::adds)
+    }
+
+    /// Whether it returns rows and changes none.
+    pub(crate) fn is_read(&self) -> bool {
+        self.verb == "select" && !self.changes_rows()
+    }
+
+    /// The tables that are no common table expressions.
+    pub(crate) fn stored_tables(&self) -> impl Iterator<Item = &String> {
+        self.tables.iter().filter(move |table| !self.parts.iter().any(|part| part.name == **table))
+    }
+
+    /// The verbs of its common table expressions, and its own.
+    fn verbs(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().map(|part| part.verb.as_str()).chain([self.verb.as_str()])
+    }
+}
+
 impl Ordered {
     /// As an index names it: `created_at DESC NULLS LAST`.
     pub(crate) fn in_index(&self) -> String {
@@ -81,16 +119,6 @@ pub(crate) struct IndexShape {
     pub method: String,
     /// Whether it holds only some rows.
     pub partial: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
-    /// A name or a word; quoted names keep their letters.
-    Word { text: String, quoted: bool },
-    /// A literal or a parameter.
-    Value,
-    /// An operator or a sign.
-    Sign(String),
 }
 
 /// Words that end a name of a table, so that they are no alias.
@@ -131,9 +159,14 @@ const RESERVED: &[&str] = &[
 /// Reads a statement.
 pub(crate) fn read(text: &str) -> Statement {
     let tokens = tokens(text);
-    let mut statement =
-        Statement { verb: word(&tokens, 0).unwrap_or_default().to_owned(), ..Statement::default() };
+    let verb::Main { verb, place, parts } = verb::main(&tokens);
+    let copies_in = verb == "copy" && verb::copies_in(&tokens, place);
+    let mut statement = Statement { verb, parts, copies_in, ..Statement::default() };
     let aliases = tables(&tokens, &mut statement);
+    if let Some(changed) = changed(&tokens, place, &statement) {
+        statement.tables.retain(|table| *table != changed);
+        statement.tables.insert(0, changed);
+    }
     conditions(&tokens, &aliases, &mut statement);
     statement.order = order(&tokens, &aliases);
     let has = |name: &str| (0..tokens.len()).any(|place| word(&tokens, place) == Some(name));
@@ -166,77 +199,6 @@ pub(crate) fn read_index(text: &str) -> Option<IndexShape> {
     Some(IndexShape { table, columns, method, partial: find("where").is_some() })
 }
 
-fn tokens(text: &str) -> Vec<Token> {
-    let chars: Vec<char> = text.chars().collect();
-    let mut tokens = Vec::new();
-    let mut place = 0;
-    while let Some(&first) = chars.get(place) {
-        let next = chars.get(place + 1).copied();
-        place = match first {
-            c if c.is_whitespace() => place + 1,
-            '-' if next == Some('-') => after(&chars, place, |c| c == '\n'),
-            '/' if next == Some('*') => after_comment(&chars, place),
-            '\'' => {
-                tokens.push(Token::Value);
-                after(&chars, place + 1, |c| c == '\'')
-            }
-            '"' => {
-                let end = after(&chars, place + 1, |c| c == '"');
-                let inner = &chars[place + 1..end.saturating_sub(1).max(place + 1).min(chars.len())];
-                tokens.push(Token::Word { text: inner.iter().collect(), quoted: true });
-                end
-            }
-            c if c.is_ascii_digit() || (c == '$' && next.is_some_and(|next| next.is_ascii_digit())) => {
-                tokens.push(Token::Value);
-                after(&chars, place + 1, |c| !(c.is_ascii_alphanumeric() || c == '.')) - 1
-            }
-            '?' => {
-                tokens.push(Token::Value);
-                place + 1
-            }
-            c if c.is_alphabetic() || c == '_' => {
-                let end = after(&chars, place + 1, |c| !(c.is_alphanumeric() || c == '_' || c == '$')) - 1;
-                let text: String = chars[place..end].iter().collect();
-                tokens.push(Token::Word { text: text.to_lowercase(), quoted: false });
-                end
-            }
-            c if "<>=!:~".contains(c) => {
-                let end = after(&chars, place + 1, |c| !"<>=:~".contains(c)) - 1;
-                tokens.push(Token::Sign(chars[place..end].iter().collect()));
-                end
-            }
-            c => {
-                tokens.push(Token::Sign(c.to_string()));
-                place + 1
-            }
-        };
-    }
-    tokens
-}
-
-/// The place behind the first character from `place` on for which `is_end` holds; one behind the end without one.
-fn after(chars: &[char], place: usize, is_end: impl Fn(char) -> bool) -> usize {
-    let rest = chars.get(place..).unwrap_or_default();
-    place + rest.iter().position(|c| is_end(*c)).unwrap_or(rest.len()) + 1
-}
-
-fn after_comment(chars: &[char], place: usize) -> usize {
-    let rest = chars.get(place..).unwrap_or_default();
-    place + rest.windows(2).position(|pair| pair == ['*', '/']).map_or(rest.len(), |end| end + 2)
-}
-
-/// The word at a place, unless it is quoted: then it is a name.
-fn word(tokens: &[Token], place: usize) -> Option<&str> {
-    match tokens.get(place)? {
-        Token::Word { text, quoted: false } => Some(text),
-        _ => None,
-    }
-}
-
-fn is_sign(tokens: &[Token], place: usize, sign: &str) -> bool {
-    matches!(tokens.get(place), Some(Token::Sign(found)) if found == sign)
-}
-
 /// The name at a place, with dots between its parts, and the place behind it.
 fn name(tokens: &[Token], place: usize) -> Option<(String, usize)> {
     let part = |place: usize| match tokens.get(place) {
@@ -252,6 +214,19 @@ fn name(tokens: &[Token], place: usize) -> Option<(String, usize)> {
         place += 2;
     }
     Some((name, place))
+}
+
+/// The table that a statement with this verb changes. Common table expressions name others before it.
+fn changed(tokens: &[Token], place: usize, statement: &Statement) -> Option<String> {
+    if !statement.copies_in && !verb::changes(&statement.verb) {
+        return None;
+    }
+    // `INSERT OR IGNORE INTO` is SQLite's.
+    let is_between = |place: &usize| {
+        matches!(word(tokens, *place), Some("into" | "from" | "only" | "or" | "ignore" | "replace"))
+    };
+    let place = (place + 1..tokens.len()).find(|place| !is_between(place))?;
+    name(tokens, place).map(|(table, _)| table)
 }
 
 /// Finds the tables; returns names of tables by alias.
@@ -275,6 +250,7 @@ fn tables(tokens: &[Token], statement: &mut Statement) -> BTreeMap<String, Strin
         // A function in the place of a table, or `FOR UPDATE SKIP LOCKED`.
         if is_sign(tokens, behind, "(") && word(tokens, place - 1) != Some("into")
             || matches!(table.as_str(), "skip" | "nowait" | "of")
+            || statement.verb == "copy" && matches!(table.as_str(), "stdin" | "program")
         {
             place = behind;
             continue;
@@ -561,7 +537,65 @@ mod tests {
         assert!(of("a DESC NULLS LAST").is_served_by(&of("a DESC NULLS LAST"), false));
     }
 
+    #[test]
+    fn a_statement_is_what_it_does_whatever_stands_before_its_verb() {
+        for (text, verb) in [
+            ("/* route='/a' */ SELECT 1", "select"),
+            ("-- of the ORM\n  update notes SET title = $1", "update"),
+            ("((SELECT id FROM a) UNION (SELECT id FROM b)) ORDER BY id", "select"),
+            ("WITH a AS (SELECT 1), b (x) AS NOT MATERIALIZED (SELECT 2) SELECT * FROM a, b", "select"),
+            ("WITH RECURSIVE t AS (SELECT 1) SEARCH DEPTH FIRST BY id, up SET o DELETE FROM c", "delete"),
+            ("With update AS (SELECT 1) Insert INTO notes SELECT * FROM update", "insert"),
+            ("WITH a AS (SELECT 1) (SELECT * FROM a)", "select"),
+            ("/* a /* b */ c */ MERGE INTO notes USING drafts ON id = draft", "merge"),
+            ("/* a /* b */ SELECT 1", "select"),
+            ("EXPLAIN (ANALYZE) SELECT id FROM notes", "explain"),
+            ("COPY notes (id) FROM STDIN", "copy"),
+            ("WITH a AS (SELECT id FROM notes WHERE", "with"),
+            ("", ""),
+        ] {
+            assert_eq!(read(text).verb, verb, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_change_in_a_common_table_expression_is_a_change_and_its_tables_stand_behind_the_changed_one() {
+        let taken = read("WITH next AS (SELECT id FROM jobs LIMIT $1) UPDATE tasks SET a = $2 FROM next");
+        assert_eq!(taken.tables, ["tasks", "jobs", "next"]);
+        assert!(taken.changes_rows() && !taken.adds_rows() && !taken.is_read());
+        assert_eq!(taken.stored_tables().collect::<Vec<_>>(), ["tasks", "jobs"]);
+        let added = read("WITH new AS (INSERT INTO notes (a) VALUES ($1) RETURNING id) SELECT id FROM new");
+        assert!(added.verb == "select" && added.adds_rows() && !added.is_read());
+        assert!(read("WITH a AS (SELECT 1 FROM notes) SELECT * FROM a").is_read());
+        assert!(!read("EXPLAIN DELETE FROM notes").changes_rows());
+    }
+
+    #[test]
+    fn a_copy_adds_rows_if_it_reads_and_names_its_table_and_no_file() {
+        let copied = read("COPY public.notes (id, title) FROM STDIN");
+        assert!(copied.adds_rows() && copied.changes_rows());
+        assert_eq!(copied.tables, ["public.notes"]);
+        let sent = read("COPY (SELECT id FROM notes) TO STDOUT");
+        assert!(!sent.changes_rows());
+        assert_eq!(sent.tables, ["notes"]);
+    }
+
     proptest! {
+        #[test]
+        fn comments_blanks_parentheses_and_large_letters_before_a_verb_never_change_it(
+            before in "( |\n|\t|;|\\(|--[a-z '(]{0,9}\n|/\\*[a-z '();]{0,9}\\*/){0,8}",
+            verb in "select|insert|update|delete|merge|copy|explain|values",
+            part in "|with a as \\(select 1\\) |with a\\(b\\) as \\(/\\* x \\*/update t\\), c as \\(select \\(1\\)\\) ",
+            large in any::<bool>(),
+        ) {
+            let text = format!("{part}{verb} x from t");
+            let text = if large { text.to_uppercase() } else { text };
+            let (bare, prefixed) = (read(&text), read(&format!("{before}{text}")));
+            prop_assert_eq!(&bare.verb, &verb);
+            prop_assert_eq!(&prefixed.verb, &verb);
+            prop_assert_eq!(prefixed.changes_rows(), bare.changes_rows());
+        }
+
         #[test]
         fn no_text_breaks_the_reader(text in "[ a-z\"'(),.;*$0-9=<>:/\\-]{0,80}|\\PC{0,60}") {
             let _ = read(&text);

@@ -59,10 +59,18 @@ pub struct About {
     pub started: Nanos,
     /// Whether the target runs on this machine; `None` if that is unknown.
     pub co_located: Option<bool>,
+    /// The CPUs that target and load generator can both use, ascending; empty if unknown.
+    pub shared_cpus: Vec<usize>,
     /// The command that loads the target once, without an amount: `knee http://127.0.0.1:8080/`. `None` if no short one does.
     pub again: Option<String>,
     /// Whether that command also needs options that the sweep had: of the request, the connection, the fleet or its hosts.
     pub with_options: bool,
+}
+
+impl About {
+    fn place(&self) -> next::Place<'_> {
+        next::Place { co_located: self.co_located, cpus: &self.shared_cpus }
+    }
 }
 
 /// A sweep, as every report shows it.
@@ -154,7 +162,7 @@ impl<'r> SweepView<'r> {
             findings: sentence::findings(report),
             stops: None,
             remarks: sentence::remarks(report),
-            next: next::steps(report, about.co_located, (about.again.as_deref(), about.with_options)),
+            next: next::steps(report, about.place(), (about.again.as_deref(), about.with_options)),
             events: Events::of(report, rows.iter().map(|row| row.level.clone()).collect()),
             rows,
             limits: counted.iter().map(|slo| format!("over {}", slo.limit)).collect(),

@@ -65,7 +65,8 @@ pub use serve::ServeArgs;
 pub use shell::{CompletionsArgs, ManArgs};
 pub use study::{ExtentFlags, StudyArgs, StudyFormat, StudyOutputFlags};
 pub use sweep::{
-    LadderFlags, RuleFlags, SweepArgs, SweepFormat, SweepOutputFlags, SweepScriptFlags, WorthFlags,
+    LadderFlags, RuleFlags, SweepArgs, SweepFormat, SweepOutputFlags, SweepScriptFlags, SweptStudyFlags,
+    WorthFlags,
 };
 pub use web::WebFlags;
 

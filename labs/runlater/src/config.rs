@@ -55,18 +55,17 @@ pub struct StoreArgs {
 
 /// An address for display: without user and password.
 pub fn shown(address: &str) -> String {
-    // The part behind it can be a password, too.
-    let (address, more) = address.split_once('?').unwrap_or((address, ""));
-    match (address.find("://"), address.rfind('@')) {
-        // The part before it can be a password with a `?`.
-        _ if more.contains('@') => "the address given".to_owned(),
-        (Some(scheme), Some(at)) if scheme < at => {
-            format!("{}{}", &address[..scheme + 3], &address[at + 1..])
-        }
-        // The form host=... password=...: no part is sure to be harmless.
-        (None, _) => "the address given".to_owned(),
-        _ => address.to_owned(),
-    }
+    let harmless = || {
+        let (scheme, rest) = address.split_once("://")?;
+        let is_scheme = scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+');
+        let (place, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+        // With an `@` after it, the question mark can be part of the password.
+        let is_sure = is_scheme && !parameters.contains('@');
+        let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
+        is_sure.then(|| format!("{scheme}://{place}"))
+    };
+    // The form host=... password=...: no part is sure to be harmless.
+    harmless().unwrap_or_else(|| "the address given".to_owned())
 }
 
 /// Arguments of `seed`.
@@ -120,8 +119,8 @@ pub struct ServeArgs {
     /// File of certificates (PEM) to trust for calls, in addition to the system's
     #[arg(long, env = "RUNLATER_CA")]
     pub ca: Option<PathBuf>,
-    /// Whether tasks can call addresses of this machine and of private networks [default: deny; allow if --ca is given,
-    /// whose certificates are those of own hosts]
+    /// Whether tasks can call addresses of this machine and of private networks [default: deny; allow if the file of
+    /// --ca is one that `runlater target` wrote]
     #[arg(long, env = "RUNLATER_PRIVATE_TARGETS")]
     pub private_targets: Option<Permission>,
     /// Unit of the wait before a retry, in milliseconds; the wait after attempt n is (n+1)^2 units
@@ -157,10 +156,12 @@ impl ServeArgs {
     }
 
     /// Whether tasks can call addresses of this machine and of private networks. Not by default: who can make a task
-    /// could read from services that only this machine reaches.
+    /// could read from services that only this machine reaches. The file of a stub says that it is one, and the only
+    /// addresses of its certificate are those of this machine. Other files of `--ca` allow nothing.
     pub fn private_targets(&self) -> Permission {
-        let default = if self.ca.is_some() { Permission::Allow } else { Permission::Deny };
-        self.private_targets.unwrap_or(default)
+        let is_of_stub = || self.ca.as_deref().is_some_and(crate::target::is_own_certificate);
+        let default = || if is_of_stub() { Permission::Allow } else { Permission::Deny };
+        self.private_targets.unwrap_or_else(default)
     }
 }
 
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn private_targets_are_refused_unless_they_are_allowed_or_have_certificates() {
+    fn private_targets_are_refused_unless_they_are_allowed_or_the_certificate_is_that_of_a_stub() {
         let permission = |flags: &[&str]| {
             let cli = Cli::try_parse_from([&["runlater", "serve"][..], flags].concat()).unwrap();
             let Command::Serve(args) = cli.command else { panic!("not serve") };
@@ -224,8 +225,16 @@ mod tests {
         };
         assert_eq!(permission(&[]), Permission::Deny);
         assert_eq!(permission(&["--private-targets", "allow"]), Permission::Allow);
-        assert_eq!(permission(&["--ca", "own.pem"]), Permission::Allow);
-        assert_eq!(permission(&["--ca", "own.pem", "--private-targets", "deny"]), Permission::Deny);
+        let folder = tempfile::tempdir().unwrap();
+        let [own, stub] = ["own.pem", "stub.pem"].map(|name| folder.path().join(name));
+        std::fs::write(&own, "-----BEGIN CERTIFICATE-----\n").unwrap();
+        std::fs::write(&stub, crate::target::CERTIFICATE_MARK).unwrap();
+        let [own, stub] = [&own, &stub].map(|path| path.to_str().unwrap());
+        assert_eq!(permission(&["--ca", own]), Permission::Deny, "a certificate is no permission");
+        assert_eq!(permission(&["--ca", "/no/such/file"]), Permission::Deny);
+        assert_eq!(permission(&["--ca", own, "--private-targets", "allow"]), Permission::Allow);
+        assert_eq!(permission(&["--ca", stub]), Permission::Allow);
+        assert_eq!(permission(&["--ca", stub, "--private-targets", "deny"]), Permission::Deny);
     }
 
     #[test]
@@ -250,5 +259,7 @@ mod tests {
         assert_eq!(shown("postgres://host/db?user=me&password=secret"), "postgres://host/db");
         assert_eq!(shown("postgres://me:sec?ret@host/db"), "the address given");
         assert_eq!(shown("host=h password=secret"), "the address given");
+        assert_eq!(shown("host=h password=se://cret"), "the address given");
+        assert_eq!(shown("host=h password=se://cr@et"), "the address given");
     }
 }

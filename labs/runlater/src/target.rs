@@ -9,7 +9,7 @@ mod tls;
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +23,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_rustls::TlsAcceptor;
 
 use call::StubServer;
+
+/// First line of the file with the certificate of a target. Readers of PEM skip it. [`is_own_certificate`] finds it.
+pub const CERTIFICATE_MARK: &str = "# runlater target: a stub on this machine, which tasks can call\n";
 
 /// The first byte of a TLS handshake; no method of HTTP begins with it.
 const HANDSHAKE: u8 = 0x16;
@@ -89,6 +92,13 @@ pub enum Problem {
     /// The system denies a resource that the target needs.
     #[error("the system says no: {0}")]
     System(#[from] io::Error),
+}
+
+/// Whether a target wrote this file, by its first line. `false` if it cannot be read, and for a pipe, whose content can
+/// be read only once.
+pub fn is_own_certificate(file: &Path) -> bool {
+    file.is_file()
+        && std::fs::read(file).is_ok_and(|content| content.starts_with(CERTIFICATE_MARK.as_bytes()))
 }
 
 /// Serves until SIGTERM or Ctrl-C; open calls get no response then.

@@ -54,15 +54,17 @@ pub struct StoreArgs {
 
 /// An address without user and password, for messages.
 pub fn without_credentials(address: &str) -> String {
-    let address = address.split_once('?').map_or(address, |(url, q)| if q.contains('@') { "" } else { url });
-    match (address.find("://"), address.rfind('@')) {
-        (Some(scheme), Some(at)) if scheme < at => {
-            format!("{}{}", &address[..scheme + 3], &address[at + 1..])
-        }
-        // The form `host=... password=...` may contain secrets anywhere.
-        (None, _) => "the address given".to_owned(),
-        _ => address.to_owned(),
-    }
+    let harmless = || {
+        let (scheme, rest) = address.split_once("://")?;
+        let is_scheme = scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+');
+        let (place, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+        // With an `@` after it, the question mark can be part of the password.
+        let is_sure = is_scheme && !parameters.contains('@');
+        let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
+        is_sure.then(|| format!("{scheme}://{place}"))
+    };
+    // The form host=... password=...: no part is sure to be harmless.
+    harmless().unwrap_or_else(|| "the address given".to_owned())
 }
 
 /// Arguments of `seed`.
@@ -264,4 +266,23 @@ pub enum LogFormat {
     Text,
     /// One JSON object per line
     Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_anything_that_can_be_a_password() {
+        for (address, expected) in [
+            ("postgres://me:geheim@db:5432/x", "postgres://db:5432/x"),
+            ("postgres://db/x?user=me&password=geheim", "postgres://db/x"),
+            ("postgres://me:ge?heim@db/x", "the address given"),
+            ("redis://:geheim@cache:6379", "redis://cache:6379"),
+            ("host=db password=geheim", "the address given"),
+            ("host=db password=ge://heim", "the address given"),
+        ] {
+            assert_eq!(without_credentials(address), expected, "{address}");
+        }
+    }
 }

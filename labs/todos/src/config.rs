@@ -50,17 +50,17 @@ pub struct StoreArgs {
 
 /// An address without user, password and query, for messages. The query can contain a password too.
 pub fn without_credentials(address: &str) -> String {
-    let (address, more) = address.split_once('?').unwrap_or((address, ""));
-    match (address.find("://"), address.rfind('@')) {
-        // The part before `?` may end within a password that contains a `?`.
-        _ if more.contains('@') => "the address given".to_owned(),
-        (Some(scheme), Some(at)) if scheme < at => {
-            format!("{}{}", &address[..scheme + 3], &address[at + 1..])
-        }
-        // The form `host=... password=...` may contain secrets anywhere.
-        (None, _) => "the address given".to_owned(),
-        _ => address.to_owned(),
-    }
+    let harmless = || {
+        let (scheme, rest) = address.split_once("://")?;
+        let is_scheme = scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+');
+        let (place, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+        // With an `@` after it, the question mark can be part of the password.
+        let is_sure = is_scheme && !parameters.contains('@');
+        let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
+        is_sure.then(|| format!("{scheme}://{place}"))
+    };
+    // The form host=... password=...: no part is sure to be harmless.
+    harmless().unwrap_or_else(|| "the address given".to_owned())
 }
 
 /// Arguments of `seed`.
@@ -325,6 +325,8 @@ mod tests {
             ("postgres://me:ge?heim@db/x", "the address given"),
             ("postgres://db/x?password=ge@heim", "the address given"),
             ("host=db password=geheim", "the address given"),
+            ("host=db password=ge://heim", "the address given"),
+            ("host=db password=ge://he@im", "the address given"),
         ] {
             assert_eq!(without_credentials(address), expected, "{address}");
         }

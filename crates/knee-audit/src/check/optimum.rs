@@ -2,7 +2,9 @@
 //!
 //! Reads short remarks only, such as "Optimal for sustained load", "sweet spot" and "200 (best)". Any other word beside
 //! them can deny or limit the remark ("not optimal", "best price", "fastest in Java"), and the check is then silent. It
-//! does not read titles and headings, and does not judge which row is the best.
+//! does not read titles and headings. Of several better rows, it names the one with the most throughput.
+
+use std::cmp::Ordering;
 
 use crate::finding::{Finding, Grade};
 use crate::measurement::{Cell, Document, Measurement, Role};
@@ -117,14 +119,16 @@ pub fn check(document: &Document) -> Vec<Finding> {
 fn finding(called: &Measurement, rows: &[&Measurement]) -> Option<Finding> {
     let remark = remark(called)?;
     let rate = called.rate.as_ref()?;
-    let better = rows.iter().filter(|other| is_better(called, other));
-    let rated = better.filter_map(|other| Some((*other, other.rate.as_ref()?)));
-    let (other, more) = rated.max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
+    let better: Vec<&Measurement> = rows.iter().copied().filter(|other| is_better(called, other)).collect();
+    let rated = better.iter().filter_map(|other| Some((*other, other.rate.as_ref()?)));
+    let (other, more) = rated.reduce(|best, next| if is_ahead(next, best) { next } else { best })?;
     let name = match other.label.as_str() {
         "" => format!("the row at line {}", other.line),
         label => format!("the row \"{label}\" (line {})", other.line),
     };
-    let says = format!("called \"{}\", but {name} has more throughput and shorter times", remark.text);
+    let further = further(better.len() - 1);
+    let says =
+        format!("called \"{}\", but {name} has more throughput and shorter times{further}", remark.text);
     let mut finding = Finding::new(NAME, Grade::Misleading, called, says).step(format!(
         "throughput: {} / {} = {} times as much (line {} / line {})",
         more.text,
@@ -142,6 +146,28 @@ fn finding(called: &Measurement, rows: &[&Measurement]) -> Option<Finding> {
         "the word is about something that these figures do not show, such as the load; by throughput and times, the \
          other row is better",
     ))
+}
+
+/// Whether a row is ahead of another, both better than the row that is called optimal: by throughput, then by the first
+/// time that differs. The earlier of equal rows is named.
+fn is_ahead((row, rate): (&Measurement, &Figure), (best, most): (&Measurement, &Figure)) -> bool {
+    let in_times = || {
+        times(best, row)
+            .iter()
+            .map(|(_, old, new)| old.value.total_cmp(&new.value))
+            .find(|order| order.is_ne())
+    };
+    let by_rate = rate.value.total_cmp(&most.value);
+    by_rate.is_gt() || (by_rate.is_eq() && in_times().is_some_and(Ordering::is_gt))
+}
+
+/// What follows the named row if others are better, too.
+fn further(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => "; 1 more row has, too".to_owned(),
+        _ => format!("; {count} more rows have, too"),
+    }
 }
 
 /// The cell that calls a row optimal, if nothing in the row says that this is about something else.

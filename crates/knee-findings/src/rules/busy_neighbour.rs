@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     code: "busy_neighbour",
     finds: "another program of the machine that takes the CPUs of the service",
     needs: "figures of the machine (`host`) and of a process of the service (`pid`)",
-    limits: "a program that is not observed uses 30 % of a CPU on which the service can run; threads of the service wait for a CPU 20 % as long as they run, or some of them 20 % of the time (PSI of its cgroup). Only where the CPUs on which the service can run are 90 % busy. Not programs that knee started, that have the name of an observed one, or that are known stores or proxies. Both, or nothing",
+    limits: "a program that is not observed uses 30 % of a CPU on which the service can run, and where the service is bound to some CPUs, others use as much of these; threads of the service wait for a CPU 20 % as long as they run, or some of them 20 % of the time (PSI of its cgroup). Only where the CPUs on which the service can run are 90 % busy. Not knee or programs that it started, nor those that have the name of an observed one, or that are known stores or proxies. Both, or nothing",
     source: "A third of a CPU is more than the daemons of a quiet machine use. Where CPUs are not full, a program takes nothing that the service misses.",
     cause: "A build, a backup, a browser or another service runs on the same CPUs. The figures of this run are those of both.",
     remedy: "Stop the program, give both CPUs of their own, or measure on another machine. If it is a part of the service, observe it, too.",
@@ -48,6 +48,10 @@ fn beside(evidence: &Evidence<'_>, host: &Watched<'_>, process: &Watched<'_>) ->
     let cpus = full_cpus(evidence, process)?;
     let others = neighbours::of(evidence, host, Some(process));
     let first = *others.first()?;
+    // What it uses beyond that, it uses on other CPUs.
+    if neighbours::left(evidence, process).is_some_and(|left| left < USED) {
+        return None;
+    }
     let used = Signal::at_least(
         format!("CPUs that {} uses", first.name),
         Unit::Count,
@@ -161,17 +165,17 @@ mod tests {
     }
 
     #[test]
-    fn stores_and_further_processes_of_the_service_are_no_neighbours() {
-        for name in ["postgres", "redis-server", "nginx", "apache2", "shop"] {
+    fn stores_further_processes_of_the_service_and_the_load_generator_are_no_neighbours() {
+        for name in ["postgres", "redis-server", "nginx", "apache2", "shop", "knee"] {
             assert_eq!(beside(name, 1.0).found("busy_neighbour"), None, "{name}");
         }
     }
 
     #[test]
     fn a_program_that_is_bound_to_other_cpus_takes_nothing_from_the_service() {
-        let bound = |program: &str| {
+        let bound = |own: f64, program: &str| {
             let mut scene = beside("rustc", 1.0);
-            scene.counter(1, "process.cpu.user", "", 0.8);
+            scene.counter(1, "process.cpu.user", "", own);
             scene.counter(1, "process.cpu.system", "", 0.1);
             scene.gauge(1, "process.cpus", "", 1.0);
             scene.text(1, "process.cpus.allowed", "", "1");
@@ -181,9 +185,14 @@ mod tests {
             scene.text(0, "host.program.cpus", "rustc", program);
             scene.found("busy_neighbour").map(|finding| finding.statement)
         };
-        assert_eq!(bound("0,2,3"), None);
-        let statement = bound("0,1,2,3").unwrap();
+        assert_eq!(bound(0.4, "0,2,3"), None);
+        let statement = bound(0.4, "0,1,2,3").unwrap();
         assert!(statement.ends_with("beside shop (pid 7), whose 1 CPU is full"), "{statement}");
+        assert_eq!(
+            bound(0.8, "0,1,2,3"),
+            None,
+            "the service itself fills its CPU, and the program another one"
+        );
     }
 
     #[test]

@@ -14,8 +14,8 @@ pub(super) const RULE: Rule = Rule {
     code: "cache_miss",
     finds: "blocks that the database must read from the disk",
     needs: "a PostgreSQL server",
-    limits: "5 % of the blocks and 10 blocks per response are not in shared_buffers; 10 % of the active backends wait for reads (IO:DataFileRead); a disk is busy 30 % of the time. Two of them, or nothing",
-    source: "PgHero asks for 99 % of hits; 5 % leaves room for a warm-up.",
+    limits: "5 % of the blocks and 10 blocks per response are not in shared_buffers; 10 % of the active backends wait for reads (IO:DataFileRead); a disk is busy 30 % of the time. Two of them, or nothing; nothing if it is known that fewer backends wait",
+    source: "PgHero asks for 99 % of hits; 5 % leaves room for a warm-up. What the cache of the operating system has counts as a miss, and makes no backend wait; a disk can be busy with writes.",
     cause: "The data that requests touch is larger than shared_buffers and the page cache.",
     remedy: "Raise shared_buffers, give the machine more memory, or read fewer blocks: indexes, smaller rows.",
     explains: &[],
@@ -66,7 +66,8 @@ fn check(evidence: &Evidence<'_>) -> Checked {
         .flatten()
         .collect();
         let (Some(misses), Some(per_request)) = (misses, per_request) else { continue };
-        if signals.len() < 2 || misses < MISSES {
+        // The cache of the operating system has the blocks, and the disk does other work.
+        if signals.len() < 2 || misses < MISSES || Signal::falls_short(waiting, WAITING) {
             continue;
         }
         let now =
@@ -104,5 +105,18 @@ mod tests {
         assert_eq!(scene.found("cache_miss"), None);
         scene.counter(server, "activity.wait", "IO:DataFileRead", 2.0);
         assert_eq!(scene.found("cache_miss").unwrap().confidence, Confidence::Likely);
+    }
+
+    #[test]
+    fn a_disk_that_is_busy_with_writes_does_not_make_reads_from_the_page_cache_slow() {
+        let mut scene = Scene::steady();
+        let host = scene.host(4.0);
+        let server = scene.postgres();
+        scene.counter(server, "database.blocks.read", "shop", 40_000.0);
+        scene.counter(server, "database.blocks.hit", "shop", 90_000.0);
+        scene.counter(host, "host.disk.busy", "sda", 0.5);
+        assert_eq!(scene.found("cache_miss"), None, "no backend waits for a read");
+        scene.observations.series.retain(|series| series.name != "activity.state");
+        assert!(scene.found("cache_miss").is_some(), "it is not known what they wait for");
     }
 }

@@ -46,7 +46,7 @@ fn check(evidence: &Evidence<'_>) -> Checked {
 fn is_computed(server: &Watched<'_>, query: &Query<'_>) -> bool {
     let statement = &query.statement;
     // What is no table is a part of the statement, if it has such parts.
-    let has_parts = statement.verb == "with";
+    let has_parts = !statement.parts.is_empty();
     let of_table = |named: &String, column: &str| {
         query::table(server, named).map_or(!has_parts, |table| table.has(column))
     };

@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     code: "cpu_full",
     finds: "CPUs that the service fills",
     needs: "figures of the machine (`host`) or of a process (`pid`)",
-    limits: "a process uses 90 % of the CPUs that it can use; or those that it is bound to are 90 % busy with it and other programs, or all CPUs of the machine are (time that a hypervisor gives to other machines counts neither as busy nor as idle); threads wait for a CPU 20 % of the time (PSI), or 20 % as long as they run; 5 % of the periods of a CPU limit are throttled. Those that it is bound to are left out if it uses less than 10 % of them, or where a finding names a statement or a process that takes half of the response time. With a profile of the process (`profile`), the function with most of its CPU time is named; so are other programs of the machine that use a tenth of a CPU (`host`)",
+    limits: "a process uses 90 % of the CPUs that it can use; or those that it is bound to are 90 % busy with it and other programs, or all CPUs of the machine are (time that a hypervisor gives to other machines counts neither as busy nor as idle); threads wait for a CPU 20 % of the time (PSI), or 20 % as long as they run; 5 % of the periods of a CPU limit are throttled. Those that it is bound to are left out if it uses less than 10 % of them, or where a finding names a statement or a process that takes half of the response time. With a profile of the process (`profile`), the function with most of its CPU time is named; so are other programs of the machine that use a tenth of a CPU (`host`), where as much of the CPUs that the process is bound to is not used by itself; never knee",
     source: "Within 15 % of the operational bound a resource counts as the limit; 90 % leaves room for what sampling misses.",
     cause: "The work of the requests takes all CPU time: of the service, of its database on the same machine, or of the load generator beside them.",
     remedy: "Make a request cheaper (profile the busiest process), or give it more CPUs. Load from another machine if the generator is here.",
@@ -281,6 +281,21 @@ mod tests {
             statement.ends_with("other programs and interrupts; rustc uses 40 % of a CPU"),
             "{statement}"
         );
+    }
+
+    #[test]
+    fn a_program_that_must_run_on_other_cpus_and_the_load_generator_are_not_blamed() {
+        let mut scene = shared(0.94);
+        scene.counter(1, "process.cpu.user", "", 0.7);
+        scene.counter(1, "process.cpu.system", "", 0.17);
+        scene.counter(0, "host.program.cpu", "rustc", 2.3);
+        let statement = scene.found("cpu_full").unwrap().statement;
+        assert!(statement.ends_with("the rest with other programs and interrupts"), "{statement}");
+        let mut scene = busy(1.0, 0.6);
+        scene.busy_host(0, 0.97);
+        scene.counter(0, "host.program.cpu", "knee", 1.9);
+        let statement = scene.found("cpu_full").unwrap().statement;
+        assert_eq!(statement, "all 4 CPUs are 97 % busy; shop (pid 7) uses 25 % of them");
     }
 
     #[test]

@@ -7,14 +7,15 @@ use crate::evidence::Evidence;
 use crate::figure::{number, percent};
 use crate::finding::{Remedy, Signal, Subject, SubjectKind, Unit};
 use crate::query::{self, Query};
+use crate::rhythm::median;
 use crate::watched::Watched;
 
 pub(super) const RULE: Rule = Rule {
     code: "dead_rows",
     finds: "dead rows that no vacuum removes",
     needs: "a PostgreSQL server with pg_stat_statements",
-    limits: "a table with 1,000 dead rows has one for every 5 live ones; an expensive statement on it reads 50 blocks per row; a snapshot is older than 10,000 transactions. The first and one of the others, or nothing; that statements step over them is said only with such blocks",
-    source: "autovacuum begins at 20 % of dead rows (autovacuum_vacuum_scale_factor).",
+    limits: "a table with 1,000 dead rows has one for every 5 live ones; an expensive statement on it reads 50 blocks per row; a snapshot is older than 10,000 transactions, in half of the readings. The first and one of the others, or nothing; nothing if the dead rows fall by half during the run; that statements step over them is said only with such blocks",
+    source: "autovacuum begins at 20 % of dead rows (autovacuum_vacuum_scale_factor), and looks once per minute (autovacuum_naptime): a small table that changes often has many between two vacuums. A report of some seconds is older than 10,000 transactions of a fast service, and keeps nothing for long.",
     cause: "Rows are updated and deleted faster than autovacuum removes them, it is off, or an old transaction forbids it.",
     remedy: "Let autovacuum run more often on this table (autovacuum_vacuum_scale_factor), and end transactions that stay open.",
     explains: &["wasted_reads", "condensed_rows"],
@@ -25,6 +26,8 @@ const DEAD_MIN: f64 = 1_000.0;
 const DEAD: f64 = 0.2;
 const BLOCKS_PER_ROW: f64 = 50.0;
 const AGE: f64 = 10_000.0;
+/// What is left of the dead rows after a vacuum that can remove them.
+const LEFT: f64 = 0.5;
 
 fn check(evidence: &Evidence<'_>) -> Checked {
     let mut drafts: Vec<Draft> = Vec::new();
@@ -42,6 +45,9 @@ fn check(evidence: &Evidence<'_>) -> Checked {
 fn bloated(server: &Watched<'_>, query: &Query<'_>, named: &str) -> Option<Draft> {
     let table = query::table(server, named)?;
     let dead = server.mean("table.dead_rows", table.name).filter(|dead| *dead >= DEAD_MIN)?;
+    if is_vacuumed(server, table.name) {
+        return None;
+    }
     let share = Signal::at_least(
         "dead rows per live row",
         Unit::Share,
@@ -64,7 +70,7 @@ fn bloated(server: &Watched<'_>, query: &Query<'_>, named: &str) -> Option<Draft
         Signal::at_least(
             "transactions since the oldest snapshot",
             Unit::Count,
-            server.most("activity.xmin_age", ""),
+            median(&server.levels("activity.xmin_age", "")),
             AGE,
             "pg_stat_activity",
         ),
@@ -103,8 +109,21 @@ fn bloated(server: &Watched<'_>, query: &Query<'_>, named: &str) -> Option<Draft
     })
 }
 
+/// Whether a vacuum removed much of the dead rows of a table during the run: those that come until the next one are
+/// ordinary.
+fn is_vacuumed(server: &Watched<'_>, table: &str) -> bool {
+    let mut most = 0.0_f64;
+    server.levels("table.dead_rows", table).into_iter().any(|level| {
+        most = most.max(level);
+        most >= DEAD_MIN && level <= LEFT * most
+    })
+}
+
 #[cfg(test)]
 mod tests {
+    use knee_core::observation::SeriesKind;
+    use knee_core::unit::Nanos;
+
     use crate::Remedy;
     use crate::testing::{Costs, Scene};
 
@@ -137,5 +156,25 @@ mod tests {
         let says = "public.products has 20,000 dead rows (40 % of its live ones), which are kept for a transaction that \
                     stays open";
         assert_eq!(finding.statement, says);
+    }
+
+    /// Levels of a gauge by the second.
+    fn levels(of: impl Fn(u64) -> f64) -> Vec<(Nanos, f64)> {
+        (0..=30).map(|second| (Nanos::from_secs(second), of(second))).collect()
+    }
+
+    #[test]
+    fn a_small_table_between_two_vacuums_and_a_short_report_are_healthy() {
+        let mut scene = Scene::steady();
+        let server = scene.postgres();
+        scene.gauge(server, "activity.xmin_age", "", 50_000.0);
+        let rows = levels(|second| 12_000.0 + 1_000.0 * ((second + 15) % 30) as f64);
+        scene.points(server, "table.dead_rows", "public.products", SeriesKind::Gauge, rows);
+        assert_eq!(scene.found("dead_rows"), None, "a vacuum in the middle of the run removes them");
+        scene.gauge(server, "table.dead_rows", "public.products", 20_000.0);
+        assert!(scene.found("dead_rows").is_some());
+        let report = levels(|second| if second % 10 < 3 { 12_000.0 } else { 5.0 });
+        scene.points(server, "activity.xmin_age", "", SeriesKind::Gauge, report);
+        assert_eq!(scene.found("dead_rows"), None, "a report of three seconds keeps no rows for long");
     }
 }

@@ -33,7 +33,7 @@ const PARTS: [&str; 8] =
 fn check(evidence: &Evidence<'_>) -> Checked {
     let mut drafts = Vec::new();
     for (server, queries) in query::servers(evidence)? {
-        let reads = query::heavy(&queries).filter(|query| query.statement.verb == "select");
+        let reads = query::heavy(&queries).filter(|query| query.statement.is_read());
         drafts.extend(reads.filter_map(|query| read(evidence, &server, query)));
     }
     Ok(drafts)
@@ -124,6 +124,13 @@ mod tests {
         assert!(finding.statement.contains("reads 80 blocks of large values per response of"));
         let column = reports("SELECT id, title FROM reports WHERE id > $1 LIMIT 20", 0.0);
         assert_eq!(column.found("large_values"), None);
+    }
+
+    #[test]
+    fn a_field_that_is_taken_from_a_common_table_expression_is_found_too() {
+        let text =
+            "WITH r AS (SELECT id, data FROM reports WHERE id > $1) SELECT id, data->>$2 FROM r LIMIT 20";
+        assert!(reports(text, 80.0).found("large_values").is_some());
     }
 
     #[test]

@@ -15,8 +15,8 @@ pub(super) const RULE: Rule = Rule {
     code: "log_output",
     finds: "much output beside the responses: logs",
     needs: "a process of the service",
-    limits: "its stdout and stderr are files that grow by 4 KiB per response; it writes 4 KiB per response beyond the bytes of the response, in 10 calls at least; 0.2 threads wait in the kernel for a pipe; 0.2 threads wait for a disk. Two of them, or nothing; if stdout or stderr is a file, its growth is one of them",
-    source: "A response is one write or two, and ten more are not. What stdout and stderr get is a log for certain; a thread that waits for a pipe waits for the reader of the log.",
+    limits: "its stdout and stderr are files that grow by 4 KiB per response; it writes 4 KiB per response beyond the bytes of the response, in 10 calls at least; 0.2 threads wait in the kernel for a pipe; 0.2 threads wait for a disk. Two of them, or nothing; if stdout or stderr is a file, its growth is one of them, and if not, or if that is not known, the wait for a pipe is",
+    source: "A response is one write or two, and ten more are not. What stdout and stderr get is a log for certain; a thread that waits for a pipe waits for the reader of the log. A service that keeps its data itself writes much and waits for the disk as well.",
     cause: "Each request writes many log lines, unbuffered, to a pipe or a file.",
     remedy: "Log less per request (level), buffer the log, or write it from another thread.",
     explains: &[],
@@ -62,7 +62,8 @@ fn logging(evidence: &Evidence<'_>, process: &Watched<'_>) -> Option<Draft> {
     .collect();
     let shown = match logged {
         Some(bytes) => bytes >= BYTES,
-        None => written.is_some_and(|bytes| bytes >= BYTES),
+        // Files of data are written in many calls, and waited for, too.
+        None => written.is_some_and(|bytes| bytes >= BYTES) && pipe.is_some_and(|threads| threads >= THREADS),
     };
     if !shown || signals.len() < 2 {
         return None;
@@ -116,6 +117,13 @@ mod tests {
         scene.counter(0, "process.output_bytes", "", 90.0 * RATE as f64);
         scene.gauge(0, "process.threads.state", "disk", 0.5);
         assert_eq!(scene.found("log_output"), None, "pages of SQLite");
+    }
+
+    #[test]
+    fn a_service_that_keeps_its_data_in_files_of_its_own_does_not_log() {
+        let mut scene = writing(200.0);
+        scene.gauge(0, "process.threads.state", "disk", 0.5);
+        assert_eq!(scene.found("log_output"), None, "pages of an embedded store, and stdout is a pipe");
     }
 
     #[test]

@@ -22,8 +22,8 @@ pub(super) const RULE: Rule = Rule {
     code: "new_call_connections",
     finds: "connections to another server that are opened again and again",
     needs: "a process of the service, whose connections can be seen (Linux), as far as they are not to observed stores; the machine (`host`), or it is a hint",
-    limits: "looks see 0.02 new connections to the endpoint per response, 20 at least, between three quarters of all readings, and a connection has sent 10 segments at most; this machine opens 0.5 connections per response, 100 at least, without those of the load and to observed stores. Nothing where the machine opens fewer, or where a connection waits for longer, as a mean, than 90 % of the OK responses take: such calls are beside the requests. Where the machine is not observed, 100 new connections that looks see are a hint",
-    source: "Ten looks per second see one in four connections that live for 25 ms, and one in fifty that live for 2 ms. A pool that is filled opens none later, and sends hundreds of calls on each. A new connection costs a round trip, with TLS one or two more and the CPU time of a signature; a call on a kept one costs one round trip.",
+    limits: "looks see 0.02 new connections to the endpoint per response, 20 at least, between three quarters of as many readings as by chance (Poisson), and a connection has sent 10 segments at most; this machine opens 0.5 connections per response, 100 at least, without those of the load and to observed stores. Nothing where the machine opens fewer, or where a connection waits for longer, as a mean and with a certainty of 99 % (Poisson), than 90 % of the OK responses take: such calls are beside the requests. Where the machine is not observed, 100 new connections that looks see are a hint",
+    source: "Ten looks per second see one in four connections that live for 25 ms, and one in fifty that live for 2 ms. So they tell how long each waits only as well as there are looks that see one wait: 72 of them differ by 12 % from run to run, and a call that is nearly all of its response can look longer than it. A pool that is filled opens none later, and sends hundreds of calls on each. A new connection costs a round trip, with TLS one or two more and the CPU time of a signature; a call on a kept one costs one round trip.",
     cause: "The service makes a client for each call, closes each response's connection, does not read bodies to their end, or has a pool that keeps too few.",
     remedy: "Make one client for the life of the process and keep its connections: raise the number of idle ones that its pool keeps and the time for which it does, and read each body to its end.",
     explains: &[],
@@ -33,12 +33,14 @@ pub(super) const RULE: Rule = Rule {
 /// New connections that looks see, per response, and in all.
 const SEEN: f64 = 0.02;
 const SEEN_MIN: f64 = 20.0;
-/// Share of the readings between which looks see any.
+/// Readings between which looks see any, of those between which they do by chance.
 const CONTINUES: f64 = 0.75;
 /// Segments sent per connection.
 const SEGMENTS: f64 = 10.0;
-/// Share of the OK responses that are faster than those with which calls are compared.
+/// Share of the OK responses that are faster than those with which calls are compared, and standard deviations by which
+/// calls must be longer: 1 % by chance.
 const MOST: f64 = 0.9;
+const SURE: f64 = 2.33;
 /// Connections that the machine opens, per response, and in all.
 const OPENED: f64 = 0.5;
 const OPENED_MIN: f64 = 100.0;
@@ -63,7 +65,12 @@ fn is_again(process: &Watched<'_>, opened: &Opened<'_>) -> bool {
     let with_new = process.readings("process.calls.opened", |endpoint| endpoint == opened.endpoint) as f64;
     opened.rise.amount >= SEEN_MIN
         && opened.segments <= SEGMENTS * opened.rise.amount
-        && with_new >= CONTINUES * readings
+        && with_new >= CONTINUES * by_chance(readings, opened.rise.amount)
+}
+
+/// Between how many readings there is one at least of so many that come by chance.
+fn by_chance(readings: f64, amount: f64) -> f64 {
+    if readings > 0.0 { readings * (1.0 - (-amount / readings).exp()) } else { 0.0 }
 }
 
 /// Connections that this machine opens per response, without those of the load and to observed stores; 0 if these are all,
@@ -103,8 +110,10 @@ fn draft(
     }
     // Where it is unknown how many there are, one per response is assumed.
     let each = opened.seconds / of_machine.unwrap_or(1.0);
+    // Looks see waits by chance, so that few of them say little about how long these are.
+    let least = each * (1.0 - SURE / opened.sightings.max(1.0).sqrt());
     let responses = &evidence.all().outcomes[Outcome::Ok as usize].response;
-    if each > responses.quantile(MOST).map_or(0.0, Nanos::as_secs_f64) {
+    if least > responses.quantile(MOST).map_or(0.0, Nanos::as_secs_f64) {
         return None;
     }
     let seen = Signal::at_least(
@@ -185,6 +194,34 @@ mod tests {
         let mut mails = calling(|_| 250.0, 2.0);
         mails.counter(0, "process.calls.waiting", QUOTAS, 10.0 * 120.0);
         assert_eq!(opening(mails, 1.0), None, "120 ms for each, in the background of responses of 25 ms");
+    }
+
+    /// Ten seconds of 30 calls per second of 23 ms, in responses of 27 ms. Looks see so many waits per second, of 6.9 that
+    /// are to be expected, and new connections in these seconds.
+    fn handshakes(waits: f64, seen: impl Fn(u64) -> f64) -> Option<Finding> {
+        let users = knee_core::schedule::Curve::constant(10.0);
+        let mut scene = Scene::sized(10, |_| 30, users, |sample, _, _| sample.wait = 0.027);
+        let process = scene.process("shop (pid 7)");
+        scene.counter(process, "process.calls.looks", "", 10.0);
+        scene.counter(process, "process.calls.waiting", QUOTAS, waits);
+        scene.stepped(process, "process.calls.opened", QUOTAS, &seen);
+        scene.stepped(process, "process.calls.sent_segments", QUOTAS, |second| 2.0 * seen(second));
+        let host = scene.host(2.0);
+        scene.counter(host, "host.tcp.opened_active", "", 30.0);
+        scene.found("new_call_connections")
+    }
+
+    #[test]
+    fn looks_that_see_more_waits_than_usual_do_not_make_calls_longer_than_their_responses() {
+        assert!(handshakes(6.9, |_| 7.0).is_some());
+        assert!(handshakes(9.0, |_| 7.0).is_some(), "30 ms each, by chance");
+        assert_eq!(handshakes(15.0, |_| 7.0), None, "50 ms each");
+    }
+
+    #[test]
+    fn few_connections_leave_seconds_without_one() {
+        assert!(handshakes(6.9, |second| if second < 7 { 3.0 } else { 0.0 }).is_some(), "seven of ten");
+        assert_eq!(handshakes(6.9, |second| if second < 2 { 12.0 } else { 0.0 }), None, "a pool is filled");
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Requests that queue for a connection of the pool, while the database could do more.
 //!
-//! Needs samples of a PostgreSQL server's backends by application.
+//! Needs samples of a PostgreSQL server's backends by application. A full server fills the pool as well: where
+//! nothing is known of its CPUs, there is a hint.
 
 use knee_core::observation::SourceKind;
 
 use crate::bound;
+use crate::database_cpu;
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
 use crate::figure::{number, percent};
@@ -17,8 +19,8 @@ pub(super) const RULE: Rule = Rule {
     code: "pool_exhausted",
     finds: "requests that wait for a connection of the service's pool",
     needs: "a PostgreSQL server, with 8 samples of its backends by application",
-    limits: "all connections of an application, 2 at least if others have some, are busy in 90 % of the samples, and their number does not change; the youngest of their transactions is usually so short that they can serve a tenth of the responses; the load has 1.5 times as many requests in flight (nothing if it has no more than connections); the CPUs, or those that an observed process can use, are busy to 70 % at most",
-    source: "Little's law: with all of c connections busy, requests beyond c only wait; and c connections whose transactions take t serve c / t of them per second. A session that was forgotten, a dump or a report has one transaction for the whole time.",
+    limits: "all connections of an application, 2 at least if others have some, are busy in 90 % of the samples, and their number does not change; the youngest of their transactions is usually so short that they can serve a tenth of the responses; the load has 1.5 times as many requests in flight (nothing if it has no more than connections); the CPUs, or those that an observed process can use, are busy to 70 % at most. A hint if the CPUs of the server are not known: it is not seen on the observed machine, and more than 0.7 of its backends compute at a time",
+    source: "Little's law: with all of c connections busy, requests beyond c only wait; and c connections whose transactions take t serve c / t of them per second. A session that was forgotten, a dump or a report has one transaction for the whole time. Statements of a full database are slow, and fill a pool that is large enough; 0.7 backends that compute leave room on one CPU.",
     cause: "The pool is smaller than the concurrency that the service needs, or a connection is held longer than its statements take.",
     remedy: "Hold a connection only while a statement runs; then enlarge the pool, up to about twice the CPUs of the database.",
     explains: &["fixed_places"],
@@ -89,6 +91,7 @@ fn exhausted(
     if in_flight <= size {
         return None;
     }
+    let is_known = database_cpu::is_known(evidence);
     let signals = [
         Signal::at_least(
             format!("share of samples with all {} connections busy", number(size)),
@@ -114,12 +117,14 @@ fn exhausted(
             Some(&server.source.name),
         ),
         statement: format!(
-            "all {} connections of {application} are busy in {} of the samples while {} requests are in flight",
+            "all {} connections of {application} are busy in {} of the samples while {} requests are in flight{}",
             number(size),
             percent(full),
-            number(in_flight)
+            number(in_flight),
+            if is_known { "" } else { database_cpu::UNKNOWN }
         ),
-        signals: signals.into_iter().flatten().collect(),
+        // Of two causes, neither is likely.
+        signals: signals.into_iter().flatten().take(if is_known { usize::MAX } else { 1 }).collect(),
         remedy: Remedy::advice(
             "hold a connection only while a statement runs; then enlarge the pool of the service",
         ),
@@ -222,6 +227,19 @@ mod tests {
     fn one_connection_for_the_whole_service_is_a_pool_if_there_is_no_other_one() {
         let one = aged(pool(1.0, 1.0), "shop", |_| 0.000_5);
         assert!(one.found("pool_exhausted").is_some());
+    }
+
+    #[test]
+    fn a_full_pool_before_a_busy_database_on_another_machine_is_a_hint_that_says_what_is_unknown() {
+        let mut scene = pool(2.0, 2.0);
+        let server = scene.observations.sources.len() - 1;
+        scene.counter(server, "activity.wait", "CPU", 20.0);
+        assert!(!scene.found("pool_exhausted").unwrap().is_hint(), "on this machine");
+        scene.observations.sources[server].name = "postgres://10.0.0.7/shop".into();
+        let finding = scene.found("pool_exhausted").unwrap();
+        assert!(finding.is_hint() && finding.statement.ends_with("because its CPUs are not observed"));
+        scene.counter(server, "activity.wait", "CPU", 4.0);
+        assert!(!scene.found("pool_exhausted").unwrap().is_hint(), "it seldom computes");
     }
 
     #[test]

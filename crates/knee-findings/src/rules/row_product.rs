@@ -33,8 +33,8 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     let mut drafts = Vec::new();
     for (server, queries) in query::servers(evidence)? {
         let joins = query::heavy(&queries).filter(|query| {
-            query.statement.verb == "select"
-                && query.statement.tables.len() > 1
+            query.statement.is_read()
+                && query.statement.stored_tables().count() > 1
                 && query.rows >= ROWS
                 && !query.condenses()
                 && is_product(query.text)
@@ -50,7 +50,7 @@ fn product(
     queries: &[Query<'_>],
     query: &Query<'_>,
 ) -> Option<Draft> {
-    let named = query.statement.tables.iter();
+    let named = query.statement.stored_tables();
     // A table that is not observed could be the one that has the rows.
     let tables = named.map(|named| query::table(server, named)).collect::<Option<Vec<_>>>()?;
     let per_scan = |table: &Table<'_>| table.rows_per_scan().unwrap_or(0.0).max(table.entries_per_index_scan);
@@ -149,6 +149,14 @@ mod tests {
             "{}",
             finding.statement
         );
+    }
+
+    #[test]
+    fn pairs_of_the_rows_of_a_common_table_expression_are_found_too() {
+        let text = "-- invoice with lists\nWITH i AS (SELECT id FROM invoices WHERE id = $1) \
+                    SELECT i.id, l.id, p.id FROM i LEFT JOIN lines l ON l.invoice = i.id \
+                    LEFT JOIN payments p ON p.invoice = i.id";
+        assert!(invoices(text, 80.0, 6_400.0, 6_000).found("row_product").is_some());
     }
 
     #[test]

@@ -150,8 +150,7 @@ fn compares(call: &Call) -> bool {
 
 /// Whether it changes rows, and returns none of them.
 fn changes(call: &Call) -> bool {
-    matches!(call.statement.verb.as_str(), "insert" | "update" | "delete" | "replace")
-        && !has(call, "returning")
+    call.statement.changes_rows() && !has(call, "returning")
 }
 
 /// Whether this word stands in its text, in letters of any case.

@@ -2,6 +2,7 @@
 //!
 //! Does not judge.
 
+use knee_core::fixture::division;
 use knee_core::unit::Nanos;
 use knee_study::sweep::conclusion::{Facts, LevelEstimate, Recovery};
 use knee_study::sweep::course::Ended;
@@ -11,35 +12,46 @@ use super::cpu::cpus;
 use crate::clean;
 use crate::number::level;
 
-/// That service and load generator share CPUs, and what gives each its own: a sweep does not start the service, so it
-/// cannot divide them. `None` if they share none, or if that is unknown.
-pub fn sharing(facts: Facts, co_located: Option<bool>) -> Option<String> {
-    facts.shared_cpus.filter(|count| *count > 0 && co_located != Some(false)).map(apart)
+/// Where service and load generator run.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Whether the service runs on this machine; `None` if unknown.
+    pub co_located: Option<bool>,
+    /// The CPUs that both can use; empty if unknown.
+    pub cpus: &'a [usize],
 }
 
-/// What gives service and load generator, which share so many CPUs, CPUs of their own.
-fn apart(count: usize) -> String {
-    let service = match count {
-        ..=1 => {
-            return "service and load generator share 1 CPU. Run knee on another machine, or on a CPU of its own"
-                .to_owned();
+/// That service and load generator share CPUs, and what gives each its own: a sweep that did not start the service cannot
+/// divide them. `None` if they share none, or if that is unknown.
+pub fn sharing(facts: Facts, place: Place<'_>) -> Option<String> {
+    let count = facts.shared_cpus.filter(|count| *count > 0 && place.co_located != Some(false))?;
+    Some(apart(count, place.cpus))
+}
+
+/// What gives service and load generator, which share so many CPUs, CPUs of their own: of those that both can use,
+/// because the first CPU of the machine can be out of reach.
+fn apart(count: usize, shared: &[usize]) -> String {
+    match shared {
+        _ if count <= 1 => {
+            "service and load generator share 1 CPU. Run knee on another machine, or on a CPU of its own"
+                .to_owned()
         }
-        2 => "1".to_owned(),
-        _ => format!("1-{}", count - 1),
-    };
-    format!(
-        "service and load generator share {}. Give each its own: `taskset -c 0 knee sweep ...`, and start the service \
-         with `taskset -c {service} ...`",
-        cpus(count)
-    )
+        [first, rest @ ..] if !rest.is_empty() => format!(
+            "service and load generator share {}. Give each its own: `taskset -c {first} knee sweep ...`, and start \
+             the service with `taskset -c {} ...`",
+            cpus(count),
+            division::list(rest)
+        ),
+        _ => format!("service and load generator share {}. Give each its own with `taskset`", cpus(count)),
+    }
 }
 
 /// What makes more steps usable, if a late generator made some void.
-pub fn advice(report: &Report, co_located: Option<bool>) -> Option<String> {
+pub fn advice(report: &Report, place: Place<'_>) -> Option<String> {
     let least = Nanos::from_secs_f64(report.resolution?);
-    let here = co_located != Some(false);
+    let here = place.co_located != Some(false);
     let remedy = match report.shared_cpus {
-        Some(count @ 1..) if here => apart(count),
+        Some(count @ 1..) if here => apart(count, place.cpus),
         _ => "the load generator had too little CPU time. Stop other programs on its machine".to_owned(),
     };
     Some(format!("Failures with response times below {least} cannot be judged: {remedy}."))
@@ -52,8 +64,8 @@ fn no_more(report: &Report) -> bool {
 
 /// The next steps; never empty. `again` is the command that loads the target once, and whether it also needs options that
 /// the sweep had.
-pub fn steps(report: &Report, co_located: Option<bool>, again: (Option<&str>, bool)) -> Vec<String> {
-    let mut next: Vec<String> = advice(report, co_located).into_iter().collect();
+pub fn steps(report: &Report, place: Place<'_>, again: (Option<&str>, bool)) -> Vec<String> {
+    let mut next: Vec<String> = advice(report, place).into_iter().collect();
     let raise = if report.config.kind == LoadKind::Connections { "--connections" } else { "--to" };
     match &report.capacity {
         LevelEstimate::Between { confirmed: false, .. } => {

@@ -304,12 +304,12 @@ fn next(view: &SweepView<'_>, style: &Style) -> Vec<String> {
 
 /// What to know before the first step, if service and load generator share CPUs.
 pub fn sharing(facts: Facts, about: &About) -> Option<String> {
-    super::next::sharing(facts, about.co_located)
+    super::next::sharing(facts, about.place())
 }
 
 /// What to do while the sweep still runs, if a late generator made a step void.
 pub fn advice(report: &Report, about: &About) -> Option<String> {
-    super::next::advice(report, about.co_located)
+    super::next::advice(report, about.place())
 }
 
 /// The line printed when a step is done: its result, and about how much time is left.

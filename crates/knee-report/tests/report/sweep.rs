@@ -36,6 +36,7 @@ fn about() -> About {
         machine: Machine { cores: 2, cpu: Some("Test CPU".to_owned()), ..Machine::default() },
         started: Nanos::from_secs(1_795_000_000),
         co_located: Some(true),
+        shared_cpus: vec![0, 1],
         again: Some("knee http://127.0.0.1:8080/".to_owned()),
         with_options: false,
     }

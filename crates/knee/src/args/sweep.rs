@@ -17,9 +17,13 @@ use super::{ConnectionFlags, HelpFlag, RequestFlags, unit};
 #[derive(Args, Clone, Debug, Default)]
 #[command(max_term_width = 80, disable_help_flag = true, after_help = EXAMPLES)]
 pub struct SweepArgs {
-    /// URL, or k6 script (each arrival calls its default function)
+    /// URL, k6 script (each arrival calls its default function), or folder of a study, whose service
+    /// is started
     #[arg(value_name = "TARGET")]
     pub target: Option<String>,
+    /// What is started of a study.
+    #[command(flatten)]
+    pub study: SweptStudyFlags,
     /// Steps of the load.
     #[command(flatten)]
     pub ladder: LadderFlags,
@@ -64,11 +68,28 @@ Examples:
   knee sweep URL --from 100 --to 5k --factor 1.5 --step 20s
   knee sweep URL --connections 50,100,200,400 --svg curve.svg
   knee sweep checkout.js --slo 'p95<1s' --errors 1% --max-time 5m
+  knee sweep labs/todos/newest --variant stock --observe started
 
-A sweep does not start the service, so it cannot divide the CPUs. If the
-service runs on this machine, give each CPUs of its own, and use --pid:
+The service of a study is started, with its stores, gets CPUs of its own and
+is brought back to its first state before each step. A service that you start
+yourself needs this from you: give each CPUs of its own, and use --pid:
   taskset -c 1-3 SERVICE
   taskset -c 0 knee sweep URL --pid PID";
+
+/// What is started of a study.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+#[command(next_help_heading = "Service of a study")]
+pub struct SweptStudyFlags {
+    /// Variant that is started [default: the baseline of the study]
+    #[arg(long, value_name = "NAME")]
+    pub variant: Option<String>,
+    /// Workload that is sent [default: the only one of the study]
+    #[arg(long, value_name = "NAME")]
+    pub workload: Option<String>,
+    /// Let generator, services and stores use the same CPUs
+    #[arg(long)]
+    pub share_cpus: bool,
+}
 
 /// Steps of the load.
 #[derive(Args, Clone, Debug, Default)]

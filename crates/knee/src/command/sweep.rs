@@ -36,6 +36,8 @@ use crate::signals;
 
 mod loader;
 
+mod of_study;
+
 mod saved;
 
 mod script;
@@ -45,6 +47,7 @@ pub mod short;
 mod url;
 
 use loader::Loader;
+use of_study::{Plan, Started};
 
 /// Destination of the result. Opened before the first step, so that an unwritable file does not cost a sweep.
 struct Sinks {
@@ -67,6 +70,10 @@ impl Sinks {
 ///
 /// What is wrong with what was typed, or what failed on this machine.
 pub fn sweep(args: &SweepArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
+    if args.target.as_deref().is_some_and(settings::is_study) {
+        return of_a_study(args, narrate);
+    }
+    settings::refuse_study_flags(&args.study).map_err(refused)?;
     let surroundings = Surroundings::read();
     let script = args.target.as_deref().is_some_and(settings::is_script);
     let settings = settings::settings(args, &surroundings).map_err(refused)?;
@@ -85,7 +92,8 @@ fn of_target(
 ) -> Result<Exit, Failed> {
     if args.target.as_deref().is_some_and(settings::is_script) {
         let mut loader = script::ScriptLoader::begin(args, settings, feed, narrate)?;
-        return conduct(args, settings, &mut loader, narrate);
+        let (control, _signals) = watched()?;
+        return conduct(args, settings, &mut loader, &control, narrate);
     }
     let load = settings::load(args, settings, &Surroundings::read()).map_err(refused)?;
     // The agents of a fleet can reach what this machine cannot.
@@ -93,35 +101,59 @@ fn of_target(
         target::probe(&load.targets, &load.http).map_err(refused)?;
     }
     let mut loader = url::UrlLoader::new(load, settings, feed).map_err(refused)?;
-    conduct(args, settings, &mut loader, narrate)
+    let (control, _signals) = watched()?;
+    conduct(args, settings, &mut loader, &control, narrate)
+}
+
+/// Starts the service of a study, runs the steps and stops everything.
+fn of_a_study(args: &SweepArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
+    let plan = Plan::read(args)?;
+    let settings = plan.first_settings()?;
+    pushes::during(&settings.pushes, narrate, |feed| {
+        let (control, _signals) = watched()?;
+        let mut started = match Started::begin(&plan, feed, &control, narrate) {
+            Err(_) if control.request() != Request::Run => return Ok(Exit::Interrupted),
+            other => other?,
+        };
+        conduct(args, &settings, &mut started, &control, narrate)
+    })
+}
+
+/// A control that the user's signals reach.
+fn watched() -> Result<(Control, signals::Watch), Failed> {
+    let control = Control::new();
+    let signals =
+        signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
+    Ok((control, signals))
 }
 
 fn conduct(
     args: &SweepArgs,
     settings: &SweepSettings,
     loader: &mut dyn Loader,
+    control: &Control,
     narrate: fn(&str),
 ) -> Result<Exit, Failed> {
     let mut saved = saved::open(args, &settings.config, &loader.title(), narrate)?;
     let mut sinks = Sinks::open(settings).map_err(refused)?;
-    let control = Control::new();
-    let _signals =
-        signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
+    let pids = [settings.pids.clone(), loader.pids()].concat();
+    let co_located = loader.co_located();
+    let watch = (co_located == Some(true) || !pids.is_empty()).then(|| CpuWatch::new(&pids));
+    let shared_cpus = watch.as_ref().and_then(CpuWatch::shared);
+    let facts = facts(settings, watch.as_ref(), shared_cpus.as_deref());
     let about = About {
         title: loader.title(),
         build: build(),
         machine: host::machine(),
         started: clock::wall(),
-        co_located: loader.co_located(),
+        co_located,
+        shared_cpus: shared_cpus.unwrap_or_default(),
         again: loader.again(),
         with_options: args.request != RequestFlags::default()
             || args.connection != ConnectionFlags::default()
             || args.fleet != FleetFlags::default()
             || !args.ladder.allow_hosts.is_empty(),
     };
-    let here = about.co_located == Some(true) || !settings.pids.is_empty();
-    let watch = here.then(|| CpuWatch::new(&settings.pids));
-    let facts = facts(settings, watch.as_ref());
     // Agents of a fleet take no CPU time of this machine.
     let sharing = text::sharing(facts, &about).filter(|_| args.fleet == FleetFlags::default());
     if let Some(line) = sharing.filter(|_| settings.progress) {
@@ -140,14 +172,14 @@ fn conduct(
     let mut found: Vec<StepFindings> = Vec::new();
     let mut look = |step: &Step, run: &Run| found.push(StepFindings::of(step, run));
     let around = Around {
-        pids: &settings.pids,
-        watch: watch.as_ref(),
+        pids,
+        watch,
         reset: settings.reset.as_deref(),
         saved: saved.as_mut().map(|saved| &mut saved.steps),
         look: &mut look,
     };
-    let presence = Presence::of_series(&control, narrate);
-    let (sweep, fault) = climb(&settings.config, around, loader, &control, &mut observe);
+    let presence = Presence::of_series(control, narrate);
+    let (sweep, fault) = climb(&settings.config, around, loader, control, &mut observe);
     drop(presence);
     if control.request() != Request::Run {
         narrate("interrupted: the result covers the steps so far; --resume continues");
@@ -163,10 +195,10 @@ fn conduct(
     fault.map_or_else(|| Ok(exit_of(&report)), Err)
 }
 
-fn facts(settings: &SweepSettings, watch: Option<&CpuWatch>) -> Facts {
+fn facts(settings: &SweepSettings, watch: Option<&CpuWatch>, shared: Option<&[usize]>) -> Facts {
     Facts {
         cores: watch.and_then(CpuWatch::cores),
-        shared_cpus: watch.and_then(CpuWatch::shared),
+        shared_cpus: shared.map(<[usize]>::len),
         assumptions: settings.assumptions,
     }
 }

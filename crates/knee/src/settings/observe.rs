@@ -50,12 +50,7 @@ pub fn targets(flags: &ObserveFlags) -> Result<Vec<Target>, Problem> {
 ///
 /// As [`targets`].
 pub fn of_trial(flags: &ObserveFlags, started: &[String]) -> Result<Vec<Target>, Problem> {
-    let texts = flags.targets.iter().flat_map(|text| match text.as_str() {
-        STARTED => with_databases(started),
-        PROFILE => pids(started).map(|pid| format!("profile:{pid}")).collect(),
-        _ => vec![text.clone()],
-    });
-    let texts: Vec<String> = texts.collect();
+    let ObserveFlags { targets: texts } = named(flags, started);
     if texts.len() > TARGETS_MAX {
         return Err(Problem::new(
             format!("`--observe` names {} sources", texts.len()),
@@ -74,6 +69,16 @@ pub fn of_trial(flags: &ObserveFlags, started: &[String]) -> Result<Vec<Target>,
         }
     }
     Ok(targets)
+}
+
+/// The flags with the names of what was started in place of `started` and `profile`.
+pub fn named(flags: &ObserveFlags, started: &[String]) -> ObserveFlags {
+    let texts = flags.targets.iter().flat_map(|text| match text.as_str() {
+        STARTED => with_databases(started),
+        PROFILE => pids(started).map(|pid| format!("profile:{pid}")).collect(),
+        _ => vec![text.clone()],
+    });
+    ObserveFlags { targets: texts.collect() }
 }
 
 /// What was started, and the SQLite files that its processes have open.

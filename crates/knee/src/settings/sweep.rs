@@ -2,7 +2,7 @@
 //!
 //! Does not run anything; requests and targets are resolved as for `knee URL`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use knee_core::plan::{Endpoint, Executor, Plan, Scenario, Stop};
 use knee_core::schedule::{Arrivals, Curve};
@@ -19,7 +19,8 @@ use super::number::{rate, span_above_zero, whole};
 use super::output::{Output, Progress};
 use super::{Load, Surroundings, connection, fleet, request, target};
 use crate::args::{
-    Format, LadderFlags, RequestFlags, RuleFlags, SweepArgs, SweepFormat, SweepOutputFlags, WorthFlags,
+    ConnectionFlags, FleetFlags, Format, LadderFlags, RequestFlags, RuleFlags, SweepArgs, SweepFormat,
+    SweepOutputFlags, SweptStudyFlags, WorthFlags,
 };
 use crate::problem::Problem;
 
@@ -31,6 +32,8 @@ pub const VUS: u32 = 200;
 pub const GRACE: Nanos = Nanos::from_secs(2);
 /// Most levels of a list.
 const LEVELS_MAX: usize = 100;
+/// The file that declares a study.
+const STUDY: &str = "study.toml";
 /// Highest seed: the largest integer that a JSON reader with doubles holds exactly.
 const SEED_MAX: u64 = (1 << 53) - 1;
 
@@ -71,6 +74,52 @@ pub fn is_script(target: &str) -> bool {
     let ending = [".js", ".mjs", ".ts"].iter().any(|ending| path.ends_with(ending));
     // An address with such a path is loaded; a script from the network must be fetched first.
     ending && !target.contains("://")
+}
+
+/// Whether a target is a study: its `study.toml`, or a folder with one.
+pub fn is_study(target: &str) -> bool {
+    let path = Path::new(target);
+    !target.contains("://")
+        && (path.extension().is_some_and(|ending| ending == "toml") || path.join(STUDY).is_file())
+}
+
+/// Refuses flags that say what is started, with a target that is no study.
+///
+/// # Errors
+///
+/// The first such flag.
+pub fn refuse_study_flags(flags: &SweptStudyFlags) -> Result<(), Problem> {
+    let SweptStudyFlags { variant, workload, share_cpus } = flags;
+    let given =
+        [(variant.is_some(), "--variant"), (workload.is_some(), "--workload"), (*share_cpus, "--share-cpus")];
+    given.iter().find(|(given, _)| *given).map_or(Ok(()), |(_, flag)| {
+        Err(Problem::new(
+            format!("`{flag}` does not apply to this target"),
+            "give the folder of a study, whose service is started, as in `knee sweep labs/todos/newest`",
+        ))
+    })
+}
+
+/// Refuses flags that say what the study says: requests, connections, resets.
+///
+/// # Errors
+///
+/// The first such flag.
+pub fn refuse_beside_study(args: &SweepArgs) -> Result<(), Problem> {
+    let given = [
+        (args.request != RequestFlags::default(), "flags about requests"),
+        (args.connection != ConnectionFlags::default(), "flags about connections"),
+        (!args.script.env.is_empty(), "`--env`"),
+        (args.ladder.reset.is_some(), "`--reset`"),
+        (!args.rules.pids.is_empty(), "`--pid`"),
+        (args.fleet != FleetFlags::default(), "flags of a fleet"),
+    ];
+    given.iter().find(|(given, _)| *given).map_or(Ok(()), |(_, flags)| {
+        Err(Problem::new(
+            format!("a sweep of a study does not take {flags}"),
+            "leave them out: the workload of the study says what is sent, and knee starts its service here",
+        ))
+    })
 }
 
 /// Resolves everything except the requests.
@@ -305,7 +354,7 @@ fn assumptions(flags: &WorthFlags) -> Result<Option<Assumptions>, Problem> {
 pub fn load(args: &SweepArgs, sweep: &SweepSettings, surroundings: &Surroundings) -> Result<Load, Problem> {
     if args.target.is_none() && args.request.urls_from_file.is_none() {
         return Err(Problem::new(
-            "no URL and no script is given",
+            "no URL, no script and no study is given",
             "write `knee sweep http://127.0.0.1:8080/`; `knee demo --serve-only` starts a server to try it on",
         ));
     }

@@ -143,7 +143,7 @@ fn knee_takes_every_command_in_the_documents() {
 }
 
 /// What a command here cannot have, as a word or, with punctuation, as a part of one; and why.
-const NEEDS: [(&str, &str); 33] = [
+const NEEDS: [(&str, &str); 34] = [
     ("--nats", "a fleet"),
     ("agent", "a fleet"),
     ("fleet", "a fleet"),
@@ -151,6 +151,7 @@ const NEEDS: [(&str, &str); 33] = [
     ("--serve-only", "ends when it is interrupted"),
     ("tour", "has a test of its own"),
     ("study", "builds a service: the labs have tests of their own"),
+    ("--variant", "builds a service: sweeps of studies have tests of their own"),
     ("labs/", "builds a service: the labs have tests of their own"),
     ("https://", "a certificate: TLS has tests of its own"),
     ("--http2", "a server of HTTP/2: it has tests of its own"),

@@ -58,6 +58,7 @@ mod statements;
 mod streams;
 mod study;
 mod sweep;
+mod swept_study;
 mod tour;
 mod viewers;
 mod web;

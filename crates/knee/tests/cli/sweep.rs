@@ -16,7 +16,7 @@ fn mistakes_are_reported_with_what_to_write_instead() {
     refuses(&[
         (
             "sweep",
-            "no URL and no script is given",
+            "no URL, no script and no study is given",
             "write `knee sweep http://127.0.0.1:8080/`; `knee demo --serve-only` starts a server to try it on",
         ),
         (
@@ -59,6 +59,11 @@ fn flags_that_do_not_go_together_are_reported() {
             "sweep http://127.0.0.1:1/ --host-cost 20",
             "`20` is not an amount per time, for `--host-cost`",
             "write it as `--host-cost 20/month`",
+        ),
+        (
+            "sweep http://127.0.0.1:1/ --variant red",
+            "`--variant` does not apply to this target",
+            "give the folder of a study, whose service is started, as in `knee sweep labs/todos/newest`",
         ),
         (
             "sweep http://127.0.0.1:1/ -e A=B",

@@ -9,6 +9,8 @@ use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
+use super::CERTIFICATE_MARK;
+
 /// Names and addresses in the certificate.
 const NAMES: [&str; 2] = ["localhost", "127.0.0.1"];
 
@@ -19,7 +21,8 @@ const NAMES: [&str; 2] = ["localhost", "127.0.0.1"];
 pub fn acceptor(file: &Path) -> Result<TlsAcceptor, String> {
     let made = rcgen::generate_simple_self_signed(NAMES.map(str::to_owned).to_vec())
         .map_err(|error| error.to_string())?;
-    write(file, &made.cert.pem()).map_err(|error| format!("{}: {error}", file.display()))?;
+    let pem = format!("{CERTIFICATE_MARK}{}", made.cert.pem());
+    write(file, &pem).map_err(|error| format!("{}: {error}", file.display()))?;
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der())?;
     let chain: Vec<CertificateDer<'static>> = vec![made.cert.der().clone()];
     let provider = Arc::new(rustls::crypto::ring::default_provider());

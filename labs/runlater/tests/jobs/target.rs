@@ -153,6 +153,7 @@ async fn one_port_serves_tls_to_clients_that_trust_the_file_and_plain_http_to_ot
     assert_eq!(stub.get("/plain").await.status, 200);
     let mut trusted = rustls::RootCertStore::empty();
     trusted.add(CertificateDer::from_pem_file(&file).unwrap()).unwrap();
+    assert!(runlater::target::is_own_certificate(&file), "serve knows it as that of a stub");
     let answer = over_tls(&stub, trusted).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("ok"), "{answer}");
     let error = over_tls(&stub, rustls::RootCertStore::empty()).await.unwrap_err();

@@ -50,9 +50,10 @@ fn only_idle_cpus_of_its_own_point_to_a_lock() {
 
 #[test]
 fn a_sweep_whose_service_shares_its_cpus_says_so_and_how_each_gets_its_own() {
-    let (about, facts) = (about(), |shared_cpus| Facts { shared_cpus, ..Facts::default() });
-    let said = |shared_cpus| text::sharing(facts(shared_cpus), &about);
-    let four = said(Some(4)).unwrap();
+    let facts = |shared_cpus| Facts { shared_cpus, ..Facts::default() };
+    let with = |cpus: &[usize]| About { shared_cpus: cpus.to_vec(), ..about() };
+    let said = |shared_cpus| text::sharing(facts(shared_cpus), &with(&[0, 1]));
+    let four = text::sharing(facts(Some(4)), &with(&[0, 1, 2, 3])).unwrap();
     assert!(four.starts_with("service and load generator share 4 CPUs."), "{four}");
     assert!(
         four.contains("`taskset -c 0 knee sweep ...`") && four.contains("`taskset -c 1-3 ...`"),
@@ -61,13 +62,26 @@ fn a_sweep_whose_service_shares_its_cpus_says_so_and_how_each_gets_its_own() {
     assert!(said(Some(2)).unwrap().contains("`taskset -c 1 ...`"));
     assert!(said(Some(1)).unwrap().ends_with("on a CPU of its own"));
     assert_eq!([said(Some(0)), said(None)], [None, None]);
-    let elsewhere = About { co_located: Some(false), ..about.clone() };
+    let elsewhere = About { co_located: Some(false), ..about() };
     assert_eq!(text::sharing(facts(Some(4)), &elsewhere), None);
 
     for (shared, is_noted) in [(2, true), (0, false)] {
         let (text, _) = with_cpus(Some(0.6), shared, &[]);
         assert_eq!(text.contains("share this machine's CPUs [co_located]"), is_noted, "{text}");
     }
+}
+
+#[test]
+fn the_cpus_of_the_advice_are_those_that_the_programs_can_use() {
+    let facts = |count| Facts { shared_cpus: Some(count), ..Facts::default() };
+    let said = |cpus: &[usize]| {
+        text::sharing(facts(cpus.len()), &About { shared_cpus: cpus.to_vec(), ..about() }).unwrap()
+    };
+    let two = said(&[4, 5]);
+    assert!(two.contains("`taskset -c 4 knee sweep ...`") && two.ends_with("`taskset -c 5 ...`"), "{two}");
+    assert!(said(&[2, 3, 4, 6]).ends_with("`taskset -c 3-4,6 ...`"));
+    let unknown = text::sharing(facts(2), &About { shared_cpus: Vec::new(), ..about() }).unwrap();
+    assert!(unknown.ends_with("share 2 CPUs. Give each its own with `taskset`"), "{unknown}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use knee_driver::study::{self as driver, Standing};
+use knee_driver::standing::{self, Standing};
 use knee_engine::control::{Control, Request as Asked};
 use knee_study::definition::{Definition, Load, Workload};
 use knee_study::study::{Options, Study};
@@ -50,7 +50,7 @@ pub fn up(
     narrate(&format!("starting `{}` with its stores", on_one_line(variant)));
     let mut progress = Progress::new(narrate, quiet, "");
     let mut observe = |event: knee_driver::Event<'_>| progress.report(&event);
-    let mut standing = match driver::up(&study, variant, folder, &control, &mut observe) {
+    let mut standing = match standing::up(&study, (variant, None), folder, &control, &mut observe) {
         Err(_) if control.request() != Asked::Run => return Ok(Exit::Interrupted),
         other => other.map_err(driver_failed)?,
     };

@@ -31,6 +31,11 @@ pub trait Loader: StepSource {
     /// Whether it is on this machine; `None` if that is unknown.
     fn co_located(&self) -> Option<bool>;
 
+    /// Processes of the service that were started for the sweep.
+    fn pids(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
     /// The command that loads it once, without an amount; `None` if no short one does.
     fn again(&self) -> Option<String> {
         None

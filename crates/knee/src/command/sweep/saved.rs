@@ -9,7 +9,7 @@ use knee_driver::lock::{self, Lock};
 use knee_driver::saved_steps::{Design, SavedSteps};
 use knee_study::sweep::Config;
 
-use crate::args::{ServiceHostFlag, SweepArgs};
+use crate::args::{ServiceHostFlag, SweepArgs, SweptStudyFlags};
 use crate::command::failed::{Failed, driver_failed, refused};
 use crate::problem::{Problem, on_one_line};
 use crate::settings::fleet::Remote;
@@ -79,6 +79,9 @@ fn requests(args: &SweepArgs) -> u64 {
     let mut hasher = DefaultHasher::new();
     let SweepArgs { target, ladder, request, connection, script, modules, .. } = args;
     format!("{target:?} {ladder:?} {request:?} {connection:?} {script:?} {modules:?}").hash(&mut hasher);
+    if args.study != SweptStudyFlags::default() {
+        format!("{:?}", args.study).hash(&mut hasher);
+    }
     let fleet = Remote::words(&args.fleet, &ServiceHostFlag::default());
     if !fleet.is_empty() {
         fleet.hash(&mut hasher);

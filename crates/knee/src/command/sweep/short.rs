@@ -59,6 +59,7 @@ pub fn look(args: &SweepArgs, narrate: fn(&str)) -> Result<Look, Failed> {
         machine: host::machine(),
         started: clock::wall(),
         co_located: loader.co_located(),
+        shared_cpus: Vec::new(),
         again: None,
         with_options: false,
     };
@@ -85,7 +86,7 @@ fn all_steps(
             narrate(&text::step_line(trial, &settings.config, sweep.left(), settings.time_unit));
         }
     };
-    let around = Around { pids: &[], watch: None, reset: None, saved: None, look: &mut look };
+    let around = Around { pids: Vec::new(), watch: None, reset: None, saved: None, look: &mut look };
     let (sweep, fault) = climb(&settings.config, around, loader, &control, &mut observe);
     if let Some(fault) = fault {
         let failed = driver_failed(fault);
