@@ -213,7 +213,7 @@ fn read(mut from: impl Read) -> String {
 }
 
 /// CPU time of all children that have ended and were waited for.
-fn children_cpu() -> Result<Duration> {
+pub fn children_cpu() -> Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let (user, system) = (usage.user_time(), usage.system_time());
     let micros = (user.tv_sec() + system.tv_sec()) * 1_000_000 + user.tv_usec() + system.tv_usec();

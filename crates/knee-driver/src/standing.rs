@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use knee_core::fixture::division::Division;
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_fixture::Running;
@@ -95,6 +96,11 @@ impl Standing {
     pub fn observable(&self, service: &str) -> Vec<String> {
         let stores = self.fixture.fixture.stores();
         self.running(service).map(|running| started(running, &stores)).unwrap_or_default()
+    }
+
+    /// How the CPUs are divided between the load generator and everything else.
+    pub fn division(&self) -> &Division {
+        self.fixture.fixture.division()
     }
 
     /// Databases, their replicas and caches with their addresses, which contain their passwords.

@@ -31,6 +31,7 @@ mod dropped_connections;
 mod duplicate_keys;
 pub(crate) mod fixed_places;
 mod growing_cpu;
+mod growing_memory;
 mod growing_requests;
 mod growing_responses;
 mod hits_unused;
@@ -74,6 +75,7 @@ mod row_trigger;
 mod same_answer;
 mod serial_calls;
 mod serialization_retries;
+mod short_lived_keys;
 mod slow_replica;
 mod sort_mismatch;
 mod sqlite_busy;
@@ -168,6 +170,7 @@ pub const RULES: &[Rule] = &[
     redis_connections::RULE,
     redis_evictions::RULE,
     cache_flushed::RULE,
+    short_lived_keys::RULE,
     cache_unanswered::RULE,
     hits_unused::RULE,
     redis_thread::RULE,
@@ -186,6 +189,7 @@ pub const RULES: &[Rule] = &[
     pool_held::RULE,
     leaked_connections::RULE,
     growing_cpu::RULE,
+    growing_memory::RULE,
     blocked_loop::RULE,
     one_thread::RULE,
     busy_neighbour::RULE,

@@ -103,7 +103,7 @@ pub struct KeptResult {
 pub struct Printed {
     /// Without colours.
     pub text: String,
-    /// The text with all findings; only of a search, and of a sweep whose steps were examined.
+    /// The text with all findings; only of a search and of a sweep.
     pub all_findings: Option<String>,
     /// Markdown, if the command has it.
     pub markdown: Option<String>,
@@ -226,10 +226,8 @@ pub fn sweep(view: &SweepView<'_>, style: &Style) -> KeptResult {
         },
         printed: Printed {
             text: sweep_text::render(view, &style),
-            all_findings: view
-                .stops
-                .is_some()
-                .then(|| sweep_text::render(view, &Style { all_findings: true, ..style })),
+            // Of a sweep that found no limit there is nothing to examine, and the text says that.
+            all_findings: Some(sweep_text::render(view, &Style { all_findings: true, ..style })),
             markdown: Some(sweep_markdown::render(view, &style)),
             json: sweep_json::render(view),
             ..Printed::default()

@@ -29,6 +29,7 @@ pub mod svg;
 
 pub mod text;
 
+use knee_core::fixture::division::Division;
 use knee_core::record::{Build, Machine};
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
@@ -61,6 +62,8 @@ pub struct About {
     pub co_located: Option<bool>,
     /// The CPUs that target and load generator can both use, ascending; empty if unknown.
     pub shared_cpus: Vec<usize>,
+    /// How the CPUs were divided; `None` if the target was not started for the sweep.
+    pub division: Option<Division>,
     /// The command that loads the target once, without an amount: `knee http://127.0.0.1:8080/`. `None` if no short one does.
     pub again: Option<String>,
     /// Whether that command also needs options that the sweep had: of the request, the connection, the fleet or its hosts.
@@ -69,7 +72,7 @@ pub struct About {
 
 impl About {
     fn place(&self) -> next::Place<'_> {
-        next::Place { co_located: self.co_located, cpus: &self.shared_cpus }
+        next::Place { co_located: self.co_located, cpus: &self.shared_cpus, division: self.division.as_ref() }
     }
 }
 

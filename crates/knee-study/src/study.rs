@@ -101,6 +101,25 @@ impl Study {
         calibration: Option<Calibration>,
     ) -> Result<Self, Refusal> {
         let lineup = Lineup::of(&definition, &options)?;
+        Self::of_lineup(definition, options, calibration, lineup)
+    }
+
+    /// A study of which one variant is started and nothing is measured, so that one is enough.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Study::new`], but for [`Refusal::NothingToCompare`].
+    pub fn to_start(definition: Definition, options: Options) -> Result<Self, Refusal> {
+        let lineup = Lineup::of_any(&definition, &options)?;
+        Self::of_lineup(definition, options, None, lineup)
+    }
+
+    fn of_lineup(
+        definition: Definition,
+        options: Options,
+        calibration: Option<Calibration>,
+        lineup: Lineup,
+    ) -> Result<Self, Refusal> {
         let otherwise =
             if options.quick { BLOCKS_QUICK.min(definition.design.blocks) } else { definition.design.blocks };
         let blocks = options.blocks.unwrap_or(otherwise);

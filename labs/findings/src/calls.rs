@@ -28,6 +28,8 @@ use crate::servers::Addresses;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The question for the address of `couriers.test` (RFC 1035).
 const QUESTION: &[u8] = b"\0\x07\x01\0\0\x01\0\0\0\0\0\0\x08couriers\x04test\0\0\x01\0\x01";
+/// Most redirects that are followed.
+const REDIRECTS: usize = 5;
 /// What a new member is sent.
 const WELCOME: &str = "Welcome to the shop, which has tea and cups. Here is how you find what you need.\r\n";
 
@@ -83,6 +85,14 @@ impl Calls {
     /// The server fails; it does not know the thing.
     pub async fn ask(&self, kind: &str, number: u64, takes: Duration) -> Result<Value, Refusal> {
         self.client.ask(kind, number, takes).await
+    }
+
+    /// Does as `ask`, and goes where the server says that the thing is now.
+    ///
+    /// # Errors
+    /// The server fails; it does not know the thing, or where it is.
+    pub async fn follow(&self, kind: &str, number: u64, takes: Duration) -> Result<Value, Refusal> {
+        self.client.follow(target(kind, number, Some(takes))).await
     }
 
     /// Asks a server that never answers.
@@ -198,7 +208,29 @@ impl HttpClient {
         self.send(Method::GET, &target(kind, number, Some(takes)), Bytes::new()).await
     }
 
+    async fn follow(&self, mut target: String) -> Result<Value, Refusal> {
+        for _ in 0..=REDIRECTS {
+            let (status, location, body) = self.exchange(Method::GET, &target, Bytes::new()).await?;
+            match location {
+                Some(location) => target = location,
+                None => return value(status, &body),
+            }
+        }
+        Err(Refusal::Server("too many redirects".to_owned()))
+    }
+
     async fn send(&self, method: Method, target: &str, body: Bytes) -> Result<Value, Refusal> {
+        let (status, _, body) = self.exchange(method, target, body).await?;
+        value(status, &body)
+    }
+
+    /// The status of a response, where the thing is now if the server says that, and the body.
+    async fn exchange(
+        &self,
+        method: Method,
+        target: &str,
+        body: Bytes,
+    ) -> Result<(u16, Option<String>, Bytes), Refusal> {
         let request = Request::builder()
             .method(method)
             .uri(format!("http://{}{target}", self.at))
@@ -207,8 +239,10 @@ impl HttpClient {
             .map_err(|error| failed(&error))?;
         let response = self.pool.request(request).await.map_err(|error| failed(&error))?;
         let status = response.status().as_u16();
+        let location = response.headers().get(header::LOCATION).and_then(|location| location.to_str().ok());
+        let location = location.map(str::to_owned);
         let body = response.into_body().collect().await.map_err(|error| failed(&error))?.to_bytes();
-        value(status, &body)
+        Ok((status, location, body))
     }
 }
 

@@ -296,6 +296,34 @@ pub enum Defect {
     BatchWindow,
     /// Recordings: a part is asked for, and the whole is sent
     IgnoredRange,
+    /// Registers: a cursor fetches each line by itself
+    FetchOne,
+    /// Registers: a permit locks the table of all permits
+    TableLock,
+    /// Recipes: a tag is compared with each tag of an array
+    AnyOfArray,
+    /// Recipes: passbooks by another column than the one by which their view adds up
+    WindowView,
+    /// Polls: each list of the best counts the votes of all proposals
+    OrderByVotes,
+    /// Polls: the key of a cached board counts all notices
+    CountedCacheKey,
+    /// Polls: currencies are cached for 60 ms in place of 60 s
+    TtlInMs,
+    /// Vendors: each call goes to an old name, and is redirected twice
+    RedirectedCall,
+    /// Vendors: slow appraisals take the places of samples
+    SharedPlaces,
+    /// Vendors: a task is looked at without a pause until it ends
+    BusyWait,
+    /// Almanacs: the validator is made of the whole text
+    LateValidator,
+    /// Almanacs: the details of answered enquiries stay in memory
+    KeptDetails,
+    /// Streets: the index tells small letters from large ones, and LIKE does not
+    LikeCollation,
+    /// Arrivals: four connections can wait until they are accepted
+    SmallBacklog,
 }
 
 impl Defect {
@@ -324,8 +352,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_142_defects_and_the_service_is_healthy_without_one() {
-        assert_eq!(Defect::value_variants().len() - 1, 142);
+    fn there_are_156_defects_and_the_service_is_healthy_without_one() {
+        assert_eq!(Defect::value_variants().len() - 1, 156);
         assert_eq!(Defect::None.name(), "none");
         assert_eq!(Defect::UnrolledMget.name(), "unrolled-mget");
     }

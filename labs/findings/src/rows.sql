@@ -77,3 +77,12 @@ INSERT INTO songs SELECT n, (n - 1) / 80, (n - 1) % 80 FROM generate_series(1, 1
 INSERT INTO complaints SELECT n, n % 1000, 'complaint ' || n FROM generate_series(1, 60000) n;
 -- Of the 60 complaints of a branch, five have no answer.
 INSERT INTO answers SELECT n, n, repeat('we are sorry, ', 4) FROM generate_series(1, 60000) n WHERE n / 1000 % 12 <> 0;
+INSERT INTO register_lines SELECT n, n % 60, 'line ' || n || ' of the register' FROM generate_series(1, 18000) n;
+INSERT INTO districts SELECT n, 0 FROM generate_series(1, 500) n;
+-- Each tag is that of 60 recipes.
+INSERT INTO recipes SELECT n, 'Recipe ' || n, ARRAY['tag' || n % 1000, 'tag' || (n * 7 + 3) % 1000]
+    FROM generate_series(1, 30000) n;
+INSERT INTO passbook SELECT n, n % 200, 'card ' || n % 200, n * 7919 % 9800 - 4900 FROM generate_series(1, 20000) n;
+INSERT INTO ballots SELECT n, 1 + n * (n % 7 + 1) % 3000 FROM generate_series(1, 90000) n;
+INSERT INTO proposals SELECT n, n % 6, 'Proposal ' || n, coalesce(votes, 0) FROM generate_series(1, 3000) n
+    LEFT JOIN (SELECT proposal, count(*) AS votes FROM ballots GROUP BY proposal) counted ON proposal = n;

@@ -179,3 +179,13 @@ CREATE TABLE daily_takings (branch int NOT NULL, day int NOT NULL, cents bigint 
 CREATE TABLE songs (id bigint PRIMARY KEY, playlist int NOT NULL, place int NOT NULL);
 CREATE TABLE complaints (id bigint PRIMARY KEY, branch int NOT NULL, text text NOT NULL);
 CREATE TABLE answers (id bigint PRIMARY KEY, complaint bigint, text text NOT NULL);
+
+CREATE TABLE register_lines (id bigint PRIMARY KEY, book int NOT NULL, text text NOT NULL);
+CREATE TABLE districts (id int PRIMARY KEY, issued bigint NOT NULL);
+CREATE TABLE permits (district int NOT NULL, number bigint NOT NULL, PRIMARY KEY (district, number));
+CREATE TABLE recipes (id bigint PRIMARY KEY, title text NOT NULL, tags text[] NOT NULL);
+CREATE TABLE passbook (id bigint PRIMARY KEY, account int NOT NULL, card text NOT NULL, cents int NOT NULL);
+CREATE VIEW passbook_lines AS
+    SELECT id, account, card, cents, sum(cents) OVER (PARTITION BY account ORDER BY id) AS balance FROM passbook;
+CREATE TABLE ballots (id bigint PRIMARY KEY, proposal bigint NOT NULL);
+CREATE TABLE proposals (id bigint PRIMARY KEY, poll int NOT NULL, title text NOT NULL, votes bigint NOT NULL);

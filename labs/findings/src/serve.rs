@@ -7,14 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::serve::ListenerExt as _;
-use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::config::ServeArgs;
 use crate::defect::Defect;
 use crate::refusal::Refusal;
 use crate::shop::Shop;
-use crate::{jobs, menus, partner, prepare, web};
+use crate::{arrivals, jobs, menus, partner, prepare, web};
 
 /// How long open requests have at the end.
 const GRACE: Duration = Duration::from_secs(2);
@@ -24,7 +23,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// # Errors
 /// The port is taken, or a store fails.
 pub async fn run(args: &ServeArgs) -> Result<(), Refusal> {
-    let listener = TcpListener::bind(args.listen).await?;
+    let listener = arrivals::listen(args.listen, args.defect)?;
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let shop = Arc::new(Shop::open(args).await?);
     prepare::prepare(&shop).await?;

@@ -14,7 +14,7 @@ use std::time::Duration;
 use std::{env, thread};
 
 use axum::extract::{Path, Query};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
 use axum::serve::ListenerExt as _;
@@ -148,12 +148,25 @@ async fn answer(
 ) -> Response {
     let Some(ms) = asked.ms else { return pending().await };
     sleep(Duration::from_millis(ms)).await;
+    if let Some(name) = renamed(&kind) {
+        let location = [(header::LOCATION, format!("/{name}/{number}?ms={ms}"))];
+        return (StatusCode::PERMANENT_REDIRECT, location).into_response();
+    }
     if !body.is_empty() {
         return Json(json!({"taken": body.len()})).into_response();
     }
     match document(&kind, number) {
         Some(document) => Json(document).into_response(),
         None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+/// The name that a kind of things got after this one.
+fn renamed(kind: &str) -> Option<&'static str> {
+    match kind {
+        "sellers" => Some("dealers"),
+        "dealers" => Some("vendors"),
+        _ => None,
     }
 }
 

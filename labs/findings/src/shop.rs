@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::RwLock;
 
 use crate::albums::Albums;
+use crate::almanacs::Enquiries;
 use crate::atlas::Atlas;
 use crate::bank::Bank;
 use crate::bookings::Bookings;
@@ -34,8 +35,10 @@ use crate::ranks::Ranks;
 use crate::recordings::Recordings;
 use crate::refusal::Refusal;
 use crate::spans::Spans;
+use crate::streets::Streets;
 use crate::timetables::Timetables;
 use crate::todos::Writers;
+use crate::vendors::Places;
 use crate::views::Views;
 use crate::visitors::Visitors;
 use crate::wishes::Wishes;
@@ -67,6 +70,8 @@ pub struct Shop {
     pub loans: Arc<Loans>,
     /// Albums, and what is counted on shelves, in the same file of SQLite.
     pub albums: Albums,
+    /// Streets in the same file of SQLite.
+    pub streets: Streets,
     /// Carts in memory, with a file beside that of SQLite.
     pub carts: Arc<Carts>,
     /// Preferences in a file beside that of SQLite.
@@ -103,6 +108,10 @@ pub struct Shop {
     pub hints: Hints,
     /// Recordings in memory.
     pub recordings: Recordings,
+    /// The places of calls about vendors.
+    pub places: Places,
+    /// Enquiries that have no answer yet.
+    pub enquiries: Enquiries,
     /// Spans of requests, which a collector gets.
     pub spans: Arc<Spans>,
     /// Held for writing while all requests pause.
@@ -140,6 +149,7 @@ impl Shop {
             atlas: Atlas::open(&args.views, args.defect, &watch)?,
             loans: Loans::open(&args.views, args.defect, &watch)?,
             albums: Albums::open(&args.views, args.defect, &watch)?,
+            streets: Streets::open(&args.views, args.defect, &watch)?,
             watch,
             carts: Carts::new(&args.views, args.defect),
             preferences: Preferences::new(&args.views, args.defect),
@@ -158,6 +168,8 @@ impl Shop {
             phrases: Phrases::open(&args.views, args.defect)?,
             timetables: Timetables::default(),
             recordings: Recordings::new(args.defect),
+            places: Places::default(),
+            enquiries: Enquiries::default(),
             spans: Arc::default(),
             pause: RwLock::new(()),
             front: Bytes::from("<p>A page of the shop, with all that is new today.</p>\n".repeat(800)),

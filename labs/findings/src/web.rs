@@ -28,6 +28,7 @@ mod field;
 mod incidents;
 mod issues;
 mod late;
+mod ninth;
 mod seventh;
 mod sixth;
 mod threads;
@@ -62,6 +63,7 @@ pub fn router(shop: Arc<Shop>) -> Router {
         .merge(sixth::routes())
         .merge(seventh::routes())
         .merge(eighth::routes())
+        .merge(ninth::routes())
         .layer(middleware::from_fn_with_state(Arc::clone(&shop), close_if_asked))
         .with_state(shop)
 }

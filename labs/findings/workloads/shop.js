@@ -1,6 +1,6 @@
 // The request mixes of the trial: WORK names one. RATE is in arrivals per second; after six seconds, they are BURST per
 // second for two seconds. VUS are users who pause for PAUSE seconds after each response; RAMP are users whose number
-// grows from one to all. DURATION is the whole time.
+// grows from one to all. DURATION is the whole time. With FRESH, each request has a connection of its own.
 import http from 'k6/http';
 import { check, sleep } from 'k6';
 import exec from 'k6/execution';
@@ -38,7 +38,10 @@ function scenario() {
   return { executor: 'constant-vus', vus: Number(__ENV.VUS || 10), duration };
 }
 
-export const options = { scenarios: { shop: { ...scenario(), gracefulStop: '5s' } } };
+export const options = {
+  scenarios: { shop: { ...scenario(), gracefulStop: '5s' } },
+  ...(__ENV.FRESH ? { noConnectionReuse: true } : {}),
+};
 
 const any = (count) => Math.floor(Math.random() * count);
 const asked = (path, name) => http.get(`${base}${path}`, { tags: { name: `GET ${name}` } });
@@ -223,6 +226,27 @@ function recording() {
   return http.get(`${base}/recordings/${any(1000)}`, { headers, tags: { name: 'GET /recordings/{number}' } });
 }
 
+// One in 100 begins appraisals, so that at 50 per second they begin every two seconds; the others ask for a sample.
+function sample() {
+  const number = exec.scenario.iterationInTest;
+  return number % 100 ? asked(`/samples/${any(1000)}`, '/samples/{number}') : sent('/appraisals', '/appraisals');
+}
+
+// The almanac of one of four years, which is the same for all requests of a user, with the validator that it had.
+const year = 2000 + any(4);
+function almanac() {
+  const headers = validator ? { 'If-None-Match': validator } : {};
+  const response = http.get(`${base}/almanacs/${year}`, { headers, tags: { name: 'GET /almanacs/{year}' } });
+  validator = response.headers.Etag || validator;
+  return response;
+}
+
+// All users wait until the next even second, so that they arrive together.
+function arrival() {
+  sleep(2 - (Date.now() % 2000) / 1000);
+  return asked(`/arrivals/${any(1000)}`, '/arrivals/{number}');
+}
+
 // An order, whose client gives up after 20 s.
 function sale() {
   return http.post(`${base}/sales`, null, { timeout: '20s', tags: { name: 'POST /sales' } });
@@ -365,6 +389,20 @@ const works = {
   timetables: timetable,
   hints: () => asked(`/hints/${any(1e6)}`, '/hints/{word}'),
   recordings: recording,
+  registers: () => asked(`/registers/${any(60)}`, '/registers/{book}'),
+  permits: () => sent(`/permits/${1 + any(500)}`, '/permits/{district}'),
+  recipes: () => asked(`/recipes/tag${any(1000)}`, '/recipes/{tag}'),
+  passbooks: () => asked(`/passbooks/${any(200)}`, '/passbooks/{account}'),
+  polls: () => asked(`/polls/${any(6)}`, '/polls/{poll}'),
+  noticeboards: () => asked(`/tenants/${any(4)}/board`, '/tenants/{tenant}/board'),
+  currencies: () => asked(`/currencies/${any(20)}`, '/currencies/{number}'),
+  vendors: () => asked(`/vendors/${any(1000)}`, '/vendors/{number}'),
+  samples: sample,
+  checks: () => asked(`/checks/${any(1000)}`, '/checks/{number}'),
+  almanacs: almanac,
+  enquiries: () => sent(`/enquiries/${any(1e9)}`, '/enquiries/{number}'),
+  streets: () => asked(`/streets/${any(4096)}`, '/streets/{beginning}'),
+  arrivals: arrival,
   amounts,
   todos,
   sale,

@@ -16,6 +16,7 @@ use anyhow::{Context, Result, bail};
 use cargo_metadata::Message;
 use tempfile::TempDir;
 
+use crate::process::children_cpu;
 use crate::program;
 
 /// How many executables run at a time, each with as many threads as there are CPUs.
@@ -119,10 +120,12 @@ fn run_all(mut waiting: VecDeque<Executable>) -> Result<Vec<Failure>> {
         }
         let mut at = 0;
         while at < running.len() {
+            // What ends between the two is this one, with all that it had waited for.
+            let before = children_cpu()?;
             match ended(&mut running[at])? {
                 Some(status) => {
                     let done = running.swap_remove(at);
-                    failed.extend(conclude(&done, status)?);
+                    failed.extend(conclude(&done, status, children_cpu()?.saturating_sub(before))?);
                 }
                 None => at += 1,
             }
@@ -160,12 +163,15 @@ fn ended(running: &mut Running) -> Result<Option<ExitStatus>> {
 }
 
 /// Prints what it printed; returns it with what its failed tests said if it failed.
-fn conclude(done: &Running, status: ExitStatus) -> Result<Option<Failure>> {
+fn conclude(done: &Running, status: ExitStatus, cpu: Duration) -> Result<Option<Failure>> {
     let Executable { name, package, path, .. } = &done.executable;
     let text = String::from_utf8_lossy(&std::fs::read(&done.output)?).into_owned();
     println!("     Running {name} of {package} ({})", path.display());
     println!("{text}");
-    println!("ci: {name} of {package} took {:.1} s", done.begun.elapsed().as_secs_f64());
+    let (took, cpu) = (done.begun.elapsed().as_secs_f64(), cpu.as_secs_f64());
+    println!(
+        "ci: {name} of {package} took {took:.1} s, and {cpu:.1} s of CPU time without what it left running"
+    );
     debug_assert!(done.output.starts_with(done.scratch.path()), "the output goes with the temporary files");
     Ok((!status.success()).then(|| Failure {
         executable: format!("{name} of {package} ({status})"),

@@ -39,11 +39,13 @@ pub(super) enum List {
     Seventh,
     /// Made of incidents, while the rules learned from the seventh list.
     Eighth,
+    /// Made of incidents, after the rules had learned from the eighth list.
+    Ninth,
 }
 
 impl List {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::First,
         Self::Second,
         Self::Third,
@@ -52,6 +54,7 @@ impl List {
         Self::Sixth,
         Self::Seventh,
         Self::Eighth,
+        Self::Ninth,
     ];
 
     /// Its name in a sentence.
@@ -65,6 +68,7 @@ impl List {
             Self::Sixth => "sixth list",
             Self::Seventh => "seventh list",
             Self::Eighth => "eighth list",
+            Self::Ninth => "ninth list",
         }
     }
 }
@@ -211,13 +215,14 @@ mod tests {
         let labels = |list| expected.only(list).cases().iter().map(Case::label).collect::<Vec<_>>();
         assert_eq!(labels(List::First), ["a", "b", "healthy/list"]);
         assert_eq!(labels(List::Second), ["c", "healthy/list"]);
-        let others = [List::Third, List::Fourth, List::Fifth, List::Sixth, List::Seventh, List::Eighth];
+        let others =
+            [List::Third, List::Fourth, List::Fifth, List::Sixth, List::Seventh, List::Eighth, List::Ninth];
         assert!(others.into_iter().all(|list| labels(list).is_empty()));
     }
 
     #[test]
     fn a_defect_of_a_list_of_incidents_names_its_source() {
-        for list in ["second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"] {
+        for list in ["second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"] {
             let other = OTHER.replace("second", list);
             assert!(Expected::read(&other).is_ok(), "{list}");
             assert!(Expected::read(&other.replace("source", "note")).is_err(), "{list}");

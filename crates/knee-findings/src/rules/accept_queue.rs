@@ -9,7 +9,7 @@ use knee_core::tally::Phase;
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
 use crate::figure::number;
-use crate::finding::{Remedy, Signal, Subject, SubjectKind, Unit};
+use crate::finding::{Gain, Remedy, Signal, Subject, SubjectKind, Unit};
 use crate::watched::Watched;
 
 use super::syn_retransmit;
@@ -69,7 +69,11 @@ fn check(evidence: &Evidence<'_>) -> Checked {
                 "net.core.somaxconn",
                 "4096 or more, with the same backlog in the service",
             ),
-            gain: None,
+            gain: Gain::saves(
+                evidence.response_mean(),
+                syn_retransmit::waited(evidence),
+                "the seconds that connections waited for a repeated SYN",
+            ),
         });
     }
     Ok(drafts)
@@ -100,6 +104,12 @@ mod tests {
         let host = scene.host(4.0);
         scene.counter(host, "host.tcp.listen_overflows", "", 9.0);
         scene.counter(host, "host.tcp.syn_retransmits", "", 9.0);
+        let codes: Vec<&str> = scene.report().findings.iter().map(|finding| finding.code).collect();
+        assert_eq!(
+            codes,
+            ["accept_queue"],
+            "what lost packets take is not what it takes to open connections"
+        );
         assert_eq!(scene.found("accept_queue").unwrap().confidence, Confidence::Strong);
         assert_eq!(scene.found("syn_retransmit"), None);
     }

@@ -7,13 +7,14 @@ use knee_core::observation::SourceKind;
 use knee_core::tally::Phase;
 
 use super::no_compression::SAMPLED_MIN;
+use super::syn_retransmit;
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
 use crate::figure::{number, percent};
 use crate::finding::{Gain, Remedy, Signal, Subject, Unit};
 use crate::lack::Lack;
 
-const LIMITS: &str = "0.05 connections per request beyond the first of each virtual user, and those of WebSockets and of streams of events, which need one each; opening them takes 10 % of the response time; 1,000 sockets wait to be reused (needs `host`); the server says of half of 20 sampled responses that it closes the connection, although the request did not ask for that. Connections alone are a hint from 0.5 per request on";
+const LIMITS: &str = "0.05 connections per request beyond the first of each virtual user, and those of WebSockets and of streams of events, which need one each; opening them takes 10 % of the response time, without connections of 1 s and more that needed a repeated SYN; 1,000 sockets wait to be reused (needs `host`); the server says of half of 20 sampled responses that it closes the connection, although the request did not ask for that. Connections alone are a hint from 0.5 per request on";
 const SOURCE: &str = "A connection that is kept serves hundreds of requests; one in 20 already shows in the CPU time of both sides.";
 
 pub(super) const KEEP_ALIVE: Rule = Rule {
@@ -75,7 +76,9 @@ fn check(evidence: &Evidence<'_>, what: &str, advice: &str) -> Checked {
     }
     let opening: f64 =
         [Phase::Connect, Phase::Tls].iter().map(|phase| evidence.phase(*phase).sum() as f64 / 1e9).sum();
-    let per_response = opening / evidence.answered().max(1) as f64;
+    // What lost packets took is not what opening takes.
+    let waited = syn_retransmit::waited(evidence).unwrap_or(0.0);
+    let per_response = (opening / evidence.answered().max(1) as f64 - waited).max(0.0);
     let share = evidence.response_mean().map(|mean| per_response / mean);
     let host = evidence.sources(SourceKind::Host);
     let waiting = host.first().and_then(|host| host.mean("host.tcp.sockets", "time_wait"));

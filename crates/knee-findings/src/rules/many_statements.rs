@@ -3,7 +3,8 @@
 //! Needs the statements of a PostgreSQL server. Where the load varies, executions that do not vary with it are work
 //! outside of requests, such as that of a poller of a queue; where it does not, the two look the same. Changes of rows with
 //! a commit for each are left to `many_commits`, and INSERT to `insert_per_row`. Commits of reads look like those of
-//! changes, so that a service with many of them hides its changes. With `pg_stat_statements.track = all`, what a function
+//! changes, so that a service with many of them hides its changes. Rows that a cursor gives one by one by `FETCH` are found
+//! by their calls, and without a table, which such a statement does not name. With `pg_stat_statements.track = all`, what a function
 //! or a trigger executes looks like what the service sends.
 
 use std::ops::RangeInclusive;
@@ -17,12 +18,12 @@ use crate::watched::Watched;
 
 pub(super) const RULE: Rule = Rule {
     code: "many_statements",
-    finds: "one short statement many times per request (N + 1)",
+    finds: "one short statement many times per request (N + 1), or one FETCH per row",
     needs: "a PostgreSQL server with pg_stat_statements",
-    limits: "5 calls of one SELECT per response, or of one UPDATE or DELETE of 0.5 to 2 rows, of 1 ms each at most; 5 scans of its table per response. Nothing about an UPDATE or DELETE with half as many transactions as calls, which is `many_commits`; nothing if responses per second vary by 20 % between readings and the calls less than a quarter as much",
+    limits: "5 calls of one SELECT per response, or of one UPDATE or DELETE of 0.5 to 2 rows, of 1 ms each at most; 5 scans of its table per response. Or 5 calls of one FETCH per response, of 2 rows and 1 ms each at most. Nothing about an UPDATE or DELETE with half as many transactions as calls, which is `many_commits`; nothing if responses per second vary by 20 % between readings and the calls less than a quarter as much",
     source: "A page needs a handful of statements. With five of the same, a loop stands around it.",
     cause: "Each row of a list is completed, changed or deleted by a statement of its own, each with a round trip.",
-    remedy: "Read them together: a join, `= ANY($1)`, or the eager loading of the ORM. Change them together: `UPDATE … FROM unnest($1, $2)`, `DELETE … WHERE id = ANY($1)`.",
+    remedy: "Read them together: a join, `= ANY($1)`, or the eager loading of the ORM. Change them together: `UPDATE … FROM unnest($1, $2)`, `DELETE … WHERE id = ANY($1)`. Fetch hundreds of rows of a cursor at a time.",
     explains: &["many_commits"],
     check,
 };
@@ -35,6 +36,8 @@ const SHORT: f64 = 0.001;
 const ROWS: RangeInclusive<f64> = 0.5..=2.0;
 /// Transactions per call of a statement that changes rows.
 const COMMITS: f64 = 0.5;
+/// The verb that gets rows from a cursor.
+const FETCH: &str = "fetch";
 /// How PostgreSQL calls operators in the statements by which it follows foreign keys.
 const OF_A_KEY: &str = "OPERATOR(pg_catalog.";
 /// Responses per second that vary by this factor show what varies with them.
@@ -51,23 +54,21 @@ fn check(evidence: &Evidence<'_>) -> Checked {
             query.per_request >= CALLS && query.seconds < SHORT && is_of_a_loop(&server, query)
         });
         for query in often {
-            let Some(named) = query.statement.stored_tables().next() else { continue };
             let growth = growth(evidence, &server, query);
             if growth.is_some_and(|growth| growth < FOLLOWS) {
                 continue;
             }
+            if query.statement.verb == FETCH {
+                drafts.extend(fetched(evidence, &server, query, growth));
+                continue;
+            }
+            let Some(named) = query.statement.stored_tables().next() else { continue };
             let scans = query::table(&server, named).and_then(|table| {
                 let per_second = table.seq_scans + table.index_scans;
                 evidence.throughput().map(|throughput| per_second / throughput)
             });
             let signals = [
-                Signal::at_least(
-                    "calls per response",
-                    Unit::Count,
-                    Some(query.per_request),
-                    CALLS,
-                    "pg_stat_statements",
-                ),
+                calls(query),
                 Signal::at_least(
                     format!("scans of {named} per response"),
                     Unit::Count,
@@ -76,32 +77,69 @@ fn check(evidence: &Evidence<'_>) -> Checked {
                     "pg_stat_user_tables",
                 ),
             ];
-            let saved = query.seconds_per_request() * (1.0 - 1.0 / query.per_request);
             drafts.push(Draft {
                 subject: query.subject(&server),
                 statement: format!(
                     "the same statement on {named} is executed {} times per response, {} in all without round trips{}",
                     number(query.per_request),
                     seconds(query.seconds_per_request()),
-                    if growth.is_some() { "" } else { ", if all of them belong to requests" }
+                    if_of_requests(growth)
                 ),
                 signals: signals.into_iter().flatten().collect(),
                 remedy: Remedy::advice(remedy(query)),
-                gain: Gain::saves(
-                    evidence.response_mean(),
-                    Some(saved),
-                    "all but one of these executions; their round trips come on top",
-                ),
+                gain: gain(evidence, query),
             });
         }
     }
     Ok(drafts)
 }
 
+/// A cursor whose rows are fetched one by one.
+fn fetched(
+    evidence: &Evidence<'_>,
+    server: &Watched<'_>,
+    query: &Query<'_>,
+    growth: Option<f64>,
+) -> Option<Draft> {
+    let rows =
+        Signal::at_most("rows per FETCH", Unit::Count, Some(query.rows), *ROWS.end(), "pg_stat_statements")?;
+    Some(Draft {
+        subject: query.subject(server),
+        statement: format!(
+            "the rows of a cursor are fetched one by one: {} FETCH per response, {} in all without round trips{}",
+            number(query.per_request),
+            seconds(query.seconds_per_request()),
+            if_of_requests(growth)
+        ),
+        signals: calls(query).into_iter().chain([rows]).collect(),
+        remedy: Remedy::advice(remedy(query)),
+        gain: gain(evidence, query),
+    })
+}
+
+/// The calls per response, which are many.
+fn calls(query: &Query<'_>) -> Option<Signal> {
+    let calls = Some(query.per_request);
+    Signal::at_least("calls per response", Unit::Count, calls, CALLS, "pg_stat_statements")
+}
+
+/// What a sentence about calls ends with where they are not known to follow the load.
+const fn if_of_requests(growth: Option<f64>) -> &'static str {
+    if growth.is_some() { "" } else { ", if all of them belong to requests" }
+}
+
+/// What is saved if one call stands for all.
+fn gain(evidence: &Evidence<'_>, query: &Query<'_>) -> Option<Gain> {
+    let saved = query.seconds_per_request() * (1.0 - 1.0 / query.per_request);
+    let bound = "all but one of these executions; their round trips come on top";
+    Gain::saves(evidence.response_mean(), Some(saved), bound)
+}
+
 /// Whether it reads, or changes about one row of those that its transaction changes.
 fn is_of_a_loop(server: &Watched<'_>, query: &Query<'_>) -> bool {
     match query.statement.verb.as_str() {
         "select" => query.statement.is_read(),
+        FETCH => query.rows <= *ROWS.end(),
         "update" | "delete" => {
             let commits = server.rises("database.commits").into_iter().next();
             let commits = commits.and_then(|(_, commits)| commits.per_second());
@@ -118,6 +156,7 @@ fn remedy(query: &Query<'_>) -> &'static str {
         "update" => {
             "change the rows together: `UPDATE … FROM unnest($1, $2)`, or `= ANY($1)` if all get the same value"
         }
+        FETCH => "fetch the rows in batches: `FETCH 1000 FROM …`, or a fetch size of the driver above 1",
         "delete" => "delete the rows together: `DELETE … WHERE id = ANY($1)`",
         _ => "read the rows together: a join, `= ANY($1)`, or the eager loading of the ORM",
     }
@@ -218,6 +257,24 @@ mod tests {
         assert_eq!(changed(PLACE, 0.05, 1.0).found("many_statements"), None, "tries that change nothing");
         let cascade = "DELETE FROM ONLY \"public\".\"songs\" WHERE $1 OPERATOR(pg_catalog.=) \"album\"";
         assert_eq!(changed(cascade, 1.0, 1.0).found("many_statements"), None, "a foreign key");
+    }
+
+    #[test]
+    fn a_cursor_that_gives_row_by_row_is_found_and_one_that_gives_batches_is_not() {
+        let fetched = |times: f64, rows: f64| {
+            let mut scene = Scene::steady();
+            let server = scene.postgres();
+            let costs = Costs { per_request: times, seconds: 0.000_01, rows, ..Costs::default() };
+            scene.statement(server, "2", "FETCH FORWARD 1 FROM lines", &costs);
+            scene.found("many_statements")
+        };
+        let finding = fetched(300.0, 1.0).unwrap();
+        assert_eq!(finding.confidence, Confidence::Likely);
+        let says = "the rows of a cursor are fetched one by one: 300 FETCH per response, 3.00 ms in all \
+                    without round trips, if all of them belong to requests";
+        assert_eq!(finding.statement, says);
+        assert_eq!(fetched(6.0, 1_000.0), None, "batches");
+        assert_eq!(fetched(2.0, 1.0), None, "the first row, and the look for a second");
     }
 
     /// 500 responses per second, and 1,000 from second 15 on; with so many calls in each second.

@@ -237,6 +237,23 @@ mod tests {
     }
 
     #[test]
+    fn a_service_that_computes_because_of_its_scans_is_described_by_them_and_another_by_both() {
+        let codes = |seconds: f64| -> Vec<&str> {
+            let mut scene = Scene::with(|sample, _, _| sample.wait = 0.008);
+            let page = scene.sqlite_page();
+            scene.sqlite_statement(page, FIND, 1.0, seconds, 20_000.0);
+            let host = scene.host(16.0);
+            scene.busy_host(host, 0.4);
+            let process = scene.process("shop (pid 7)");
+            scene.counter(process, "process.cpu.user", "", 6_000.0 * 0.001);
+            scene.counter(process, "process.cpu.system", "", 0.01);
+            scene.report().findings.iter().map(|finding| finding.code).collect()
+        };
+        assert_eq!(codes(0.005), ["sqlite_scan"]);
+        assert_eq!(codes(0.001), ["cpu_per_request", "sqlite_scan"]);
+    }
+
+    #[test]
     fn the_plan_of_a_copy_names_the_steps_as_one_signal_more_and_finds_nothing_by_itself() {
         let mut scene = scanning(FIND, 0.002, 20_000.0);
         let label = format!("statement=\"{FIND}\"");

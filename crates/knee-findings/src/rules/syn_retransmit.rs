@@ -39,6 +39,15 @@ pub(super) fn repeated(connects: &Histogram) -> Option<u64> {
     (first as f64 >= FIRST_MIN && prominence(connects, FIRST[0], FIRST[1]) >= PROMINENCE).then_some(first)
 }
 
+/// Seconds per response in connections that needed a repeated SYN; `None` if there are none.
+pub(super) fn waited(evidence: &Evidence<'_>) -> Option<f64> {
+    let connects = evidence.phase(Phase::Connect);
+    repeated(connects)?;
+    let slow = connects.iter().filter(|(lowest, _, _)| *lowest >= FIRST[0]);
+    let seconds: f64 = slow.map(|(lowest, _, count)| lowest.as_secs_f64() * count as f64).sum();
+    Some(seconds / evidence.answered().max(1) as f64)
+}
+
 fn check(evidence: &Evidence<'_>) -> Checked {
     let connects = evidence.phase(Phase::Connect);
     if connects.count() < CONNECTS_MIN {
@@ -56,7 +65,6 @@ fn check(evidence: &Evidence<'_>) -> Checked {
         at_least("connections that took 2.95 to 3.4 s", second, SECOND_MIN),
         at_least("connections that did not open in time", timeouts, 1.0),
     ];
-    let waited = (first as f64 + 3.0 * second as f64) / evidence.answered().max(1) as f64;
     Ok(vec![Draft {
         subject: Subject::service(),
         statement: format!(
@@ -68,7 +76,7 @@ fn check(evidence: &Evidence<'_>) -> Checked {
         remedy: Remedy::advice("raise the backlog of the listening socket, and keep connections open"),
         gain: Gain::saves(
             evidence.response_mean(),
-            Some(waited),
+            waited(evidence),
             "the seconds that these connections waited",
         ),
     }])

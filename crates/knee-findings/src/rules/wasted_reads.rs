@@ -1,7 +1,8 @@
 //! A statement that reads far more rows than it returns, for a reason that no other rule knows.
 //!
 //! Needs the statements of a PostgreSQL server. Rules that know the reason win over this one. Does not look at statements
-//! that count, sum or group: they read many rows for few on purpose.
+//! that count, sum or group: they read many rows for few on purpose. Where a text names no observed table, as that of a view,
+//! the tables of the plan stand for it.
 
 use crate::definition::{Checked, Draft, Rule};
 use crate::evidence::Evidence;
@@ -15,8 +16,8 @@ pub(super) const RULE: Rule = Rule {
     code: "wasted_reads",
     finds: "a statement that reads many rows and blocks for few rows, whatever the reason",
     needs: "a PostgreSQL server with pg_stat_statements",
-    limits: "a SELECT, UPDATE or DELETE, also one that begins with WITH, that does not count, sum or group takes 10 % of the execution time and 30 % of the mean response time; it reads 100 blocks per call and 50 per row; scans of a table that it names read 20 rows for each row that all statements on the table return, and 1,000 per call; no other statement on the table reads more blocks. All of them, or nothing",
-    source: "An index is what planners prefer up to 5 % of the rows of a table, which is one row of 20. 100 and 50 blocks are those of `missing_index`. A nested loop reads four blocks per row and join, so that joins alone seldom need 50. Below 30 %, another part of the response is the larger one.",
+    limits: "a SELECT, UPDATE or DELETE, also one that begins with WITH, that does not count, sum or group takes 10 % of the execution time and 30 % of the mean response time; it reads 100 blocks per call and 50 per row; scans of a table that it names, or that its plan reads where it names a view, read 20 rows for each row that all statements on the table return, and 1,000 per call. Instead of 50 blocks per row: a sequential scan of the table reads 10,000 rows, and all scans 100 for each row returned. No other statement on the table reads more blocks. All of them, or nothing",
+    source: "An index is what planners prefer up to 5 % of the rows of a table, which is one row of 20. 100 and 50 blocks are those of `missing_index`. A nested loop reads four blocks per row and join, so that joins alone seldom need 50. A planner that reads all rows in a row for one of 100 has no index for them; to check 10,000 takes a millisecond. Below 30 %, another part of the response is the larger one.",
     cause: "The path to the rows leads past many others: an index has only a part of the condition, or the order without the condition; the planner walks an index because it expects the first row soon; a function or a cast hides a column; the condition is checked on rows of a join; a common table expression is executed by itself (MATERIALIZED, or used twice), so that a condition outside of it finds no index.",
     remedy: "Compare the rows that each step of EXPLAIN (ANALYZE, BUFFERS) reads with those that it keeps. Where most are filtered out, an index with all compared columns before the columns of the order reads only what is returned. A condition on a common table expression that is executed by itself belongs inside of it.",
     explains: &["cache_miss"],
@@ -27,6 +28,9 @@ pub(super) const BLOCKS: f64 = 100.0;
 const BLOCKS_PER_ROW: f64 = 50.0;
 const ROWS: f64 = 1_000.0;
 const TIMES: f64 = 20.0;
+/// Rows that a sequential scan reads, and rows read per row returned, from which on few blocks per row are no excuse.
+const SCANNED: f64 = 10_000.0;
+const SCANNED_TIMES: f64 = 100.0;
 /// Share of the mean response time.
 pub(super) const OF_RESPONSE: f64 = 0.3;
 /// The step of a plan that reads what a common table expression made when it was executed by itself.
@@ -37,10 +41,10 @@ fn check(evidence: &Evidence<'_>) -> Checked {
     for (server, queries) in query::servers(evidence)? {
         for query in query::heavy(&queries).filter(|query| is_search(query)) {
             if is_large_part(evidence, query)
-                && let Some(blocks) = blocks_per_row(query)
-                && let Some((scanned, table)) = most_wasted(&server, &queries, query)
+                && let Some((wasted, table)) = most_wasted(&server, &queries, query)
+                && let Some(read) = blocks_per_row(query).or_else(|| read_in_a_row(&table, &wasted))
             {
-                drafts.push(draft(evidence, &server, query, &table, vec![blocks, scanned]));
+                drafts.push(draft(evidence, &server, query, &table, vec![read, wasted]));
             }
         }
     }
@@ -63,9 +67,21 @@ pub(super) fn most_wasted<'s>(
     queries: &[Query<'_>],
     query: &Query<'_>,
 ) -> Option<(Signal, Table<'s>)> {
-    let tables = query.statement.tables.iter().filter_map(|named| query::table(server, named));
-    let wasted = tables.filter_map(|table| scanned(server, queries, query, &table).zip(Some(table)));
+    let wasted = tables(server, query)
+        .into_iter()
+        .filter_map(|table| scanned(server, queries, query, &table).zip(Some(table)));
     wasted.max_by(|(_, one), (_, other)| one.rows_read_per_second().total_cmp(&other.rows_read_per_second()))
+}
+
+/// The observed tables that a statement reads: those that it names, or those of its plan if it names none of them.
+fn tables<'s>(server: &Watched<'s>, query: &Query<'_>) -> Vec<Table<'s>> {
+    let named = query.statement.tables.iter().filter_map(|named| query::table(server, named));
+    let named: Vec<Table<'s>> = named.collect();
+    if !named.is_empty() {
+        return named;
+    }
+    let steps = server.text("statement.plan", query.id).map_or_else(Vec::new, plan::nodes);
+    steps.iter().filter_map(|step| query::table(server, step.table.as_deref()?)).collect()
 }
 
 /// Whether a statement looks for rows, all of which it returns or changes.
@@ -85,6 +101,13 @@ fn blocks_per_row(query: &Query<'_>) -> Option<Signal> {
     )
 }
 
+/// The rows of a sequential scan, if they are many and nearly all of them are left out.
+fn read_in_a_row(table: &Table<'_>, wasted: &Signal) -> Option<Signal> {
+    let rows = Some(table.rows_per_seq_scan).filter(|_| wasted.figure >= SCANNED_TIMES);
+    let what = format!("rows that a sequential scan of {} reads", table.name);
+    Signal::at_least(what, Unit::Count, rows, SCANNED, "pg_stat_user_tables")
+}
+
 /// The rows of the table's scans, if they are out of proportion, and if no other statement reads more of the table.
 fn scanned(
     server: &Watched<'_>,
@@ -92,13 +115,14 @@ fn scanned(
     query: &Query<'_>,
     table: &Table<'_>,
 ) -> Option<Signal> {
-    let of_table = || queries.iter().filter(|other| other.names(server, table));
+    let reads = |other: &Query<'_>| tables(server, other).iter().any(|read| read.name == table.name);
+    let of_table: Vec<&Query<'_>> = queries.iter().filter(|other| reads(other)).collect();
     let blocks = |query: &Query<'_>| query.blocks * query.per_second;
-    if of_table().any(|other| blocks(other) > blocks(query)) {
+    if of_table.iter().any(|other| blocks(other) > blocks(query)) {
         return None;
     }
-    let calls: f64 = of_table().map(|other| other.per_second).sum();
-    let returned: f64 = of_table().map(Query::rows_per_second).sum();
+    let calls: f64 = of_table.iter().map(|other| other.per_second).sum();
+    let returned: f64 = of_table.iter().map(|other| other.rows_per_second()).sum();
     let read = table.rows_read_per_second();
     Signal::at_least(
         format!("rows that scans of {} read, per row that statements on it return", table.name),
@@ -231,6 +255,37 @@ mod tests {
         ] {
             assert_eq!(search(text, 3.0, 1_900.0, 30_000.0).found("wasted_reads"), None, "{text}");
         }
+    }
+
+    /// A statement of 60 rows and few blocks, and what a sequential scan of a table reads for each.
+    fn scan(text: &str, rows: f64, read: f64) -> Scene {
+        let mut scene = Scene::steady();
+        let server = scene.postgres();
+        let costs = Costs { per_request: 1.0, seconds: 0.003, rows, blocks: 370.0, ..Costs::default() };
+        scene.statement(server, "2", text, &costs);
+        scene.table(server, "public.recipes", read, [1_000.0, 1_000.0 * read], [0.0, 0.0]);
+        scene
+    }
+
+    #[test]
+    fn a_scan_of_all_rows_for_one_of_five_hundred_is_found_although_its_blocks_are_few() {
+        let any = "SELECT id, title FROM recipes WHERE $1 = ANY(tags) ORDER BY id";
+        let finding = scan(any, 60.0, 30_000.0).found("wasted_reads").unwrap();
+        assert_eq!((finding.confidence, finding.evidence.len()), (Confidence::Likely, 2));
+        assert_eq!(scan(any, 600.0, 30_000.0).found("wasted_reads"), None, "one row of 50");
+        assert_eq!(scan(any, 10.0, 3_000.0).found("wasted_reads"), None, "a small table");
+    }
+
+    #[test]
+    fn what_lies_below_a_view_is_known_from_the_plan() {
+        let mut scene = scan("SELECT id, cents FROM recipe_costs WHERE card = $1", 60.0, 30_000.0);
+        assert_eq!(scene.found("wasted_reads"), None, "without a plan");
+        let plan = r#"[{"Plan": {"Node Type": "Subquery Scan", "Plan Rows": 60, "Filter": "(card = $1)", "Plans": [
+            {"Node Type": "Seq Scan", "Relation Name": "recipes", "Plan Rows": 30000}]}}]"#;
+        scene.text(0, "statement.plan", "2", plan);
+        let finding = scene.found("wasted_reads").unwrap();
+        let end = "its plan checks (card = $1) on each row of its Subquery Scan";
+        assert!(finding.statement.ends_with(end), "{}", finding.statement);
     }
 
     #[test]

@@ -122,7 +122,9 @@ pub(super) fn put(text: &str, figures: &mut Figures) {
     put_commands(text, figures);
     for (database, pairs) in family(text, "db") {
         if database.bytes().all(|byte| byte.is_ascii_digit()) {
-            figures.put("redis.keys", &format!("db{database}"), Count, Gauge, of_pairs(pairs, "keys"));
+            let database = format!("db{database}");
+            figures.put("redis.keys", &database, Count, Gauge, of_pairs(pairs, "keys"));
+            figures.put("redis.keys.expiring", &database, Count, Gauge, of_pairs(pairs, "expires"));
         }
     }
     put_replicas(text, figures);
@@ -270,7 +272,7 @@ mod tests {
         cmdstat_get:calls=10,usec=500,usec_per_call=50.00,rejected_calls=1,failed_calls=2\r\n\
         cmdstat_config|get:calls=1,usec=7,usec_per_call=7.00,rejected_calls=0,failed_calls=0\r\n# Errorstats\r\n\
         errorstat_WRONGTYPE:count=2\r\n# Latencystats\r\nlatency_percentiles_usec_get:p50=1.003,p99=50.1,p99.9=60\r\n\
-        # Keyspace\r\ndb0:keys=42,expires=0,avg_ttl=0\r\n";
+        # Keyspace\r\ndb0:keys=42,expires=7,avg_ttl=0\r\n";
 
     #[test]
     fn figures_have_their_units() {
@@ -290,6 +292,7 @@ mod tests {
             ("redis.command.time.p99", "get", Some(50.1 / 1e6)),
             ("redis.errors", "WRONGTYPE", Some(2.0)),
             ("redis.keys", "db0", Some(42.0)),
+            ("redis.keys.expiring", "db0", Some(7.0)),
             ("redis.replica.behind", "::1:6380", Some(10.0)),
             ("redis.aof.delayed_syncs", "", None),
         ] {

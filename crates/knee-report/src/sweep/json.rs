@@ -4,6 +4,7 @@
 //! Units are part of the names; levels are in `unit`. Does not
 //! shorten and does not compute.
 
+use knee_core::fixture::division::Division;
 use knee_core::record::{Build, Machine};
 use knee_core::validity::{Validity, Warning};
 use knee_study::cpu::CpuFinding;
@@ -66,6 +67,8 @@ struct Document<'v> {
     remarks: Vec<&'v str>,
     steps: Vec<Step<'v>>,
     co_located: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpus: Option<&'v Division>,
     build: &'v Build,
     machine: &'v Machine,
 }
@@ -311,6 +314,7 @@ impl<'v> Document<'v> {
             remarks: view.remarks.iter().flat_map(|remark| &remark.sentences).map(String::as_str).collect(),
             steps: report.trials.iter().zip(&view.rows).map(|(trial, row)| step(trial, &row.why)).collect(),
             co_located: view.about.co_located,
+            cpus: view.about.division.as_ref(),
             build: &view.about.build,
             machine: &view.about.machine,
         }

@@ -2,7 +2,7 @@
 //!
 //! Does not judge.
 
-use knee_core::fixture::division;
+use knee_core::fixture::division::{self, Division, Shared};
 use knee_core::unit::Nanos;
 use knee_study::sweep::conclusion::{Facts, LevelEstimate, Recovery};
 use knee_study::sweep::course::Ended;
@@ -19,24 +19,35 @@ pub struct Place<'a> {
     pub co_located: Option<bool>,
     /// The CPUs that both can use; empty if unknown.
     pub cpus: &'a [usize],
+    /// How they were divided; `None` if the service was not started for the sweep.
+    pub division: Option<&'a Division>,
 }
 
-/// That service and load generator share CPUs, and what gives each its own: a sweep that did not start the service cannot
-/// divide them. `None` if they share none, or if that is unknown.
+/// That service and load generator share CPUs, and what gives each its own: a sweep divides them only if it starts the
+/// service. `None` if they share none, or if that is unknown.
 pub fn sharing(facts: Facts, place: Place<'_>) -> Option<String> {
     let count = facts.shared_cpus.filter(|count| *count > 0 && place.co_located != Some(false))?;
-    Some(apart(count, place.cpus))
+    Some(apart(count, place))
 }
 
 /// What gives service and load generator, which share so many CPUs, CPUs of their own: of those that both can use,
 /// because the first CPU of the machine can be out of reach.
-fn apart(count: usize, shared: &[usize]) -> String {
-    match shared {
+fn apart(count: usize, place: Place<'_>) -> String {
+    match (place.division.and_then(|division| division.shared), place.cpus) {
         _ if count <= 1 => {
             "service and load generator share 1 CPU. Run knee on another machine, or on a CPU of its own"
                 .to_owned()
         }
-        [first, rest @ ..] if !rest.is_empty() => format!(
+        (Some(Shared::Asked), _) => format!(
+            "service and load generator share {}, as asked for. Give each its own: leave out `--share-cpus`, and \
+             `share_cpus` in study.toml",
+            cpus(count)
+        ),
+        (Some(Shared::Declared), _) => format!(
+            "service and load generator share {}. Give each its own: change `cpus` in study.toml",
+            cpus(count)
+        ),
+        (_, [first, rest @ ..]) if !rest.is_empty() => format!(
             "service and load generator share {}. Give each its own: `taskset -c {first} knee sweep ...`, and start \
              the service with `taskset -c {} ...`",
             cpus(count),
@@ -51,7 +62,7 @@ pub fn advice(report: &Report, place: Place<'_>) -> Option<String> {
     let least = Nanos::from_secs_f64(report.resolution?);
     let here = place.co_located != Some(false);
     let remedy = match report.shared_cpus {
-        Some(count @ 1..) if here => apart(count, place.cpus),
+        Some(count @ 1..) if here => apart(count, place),
         _ => "the load generator had too little CPU time. Stop other programs on its machine".to_owned(),
     };
     Some(format!("Failures with response times below {least} cannot be judged: {remedy}."))
@@ -97,11 +108,11 @@ pub fn steps(report: &Report, place: Place<'_>, again: (Option<&str>, bool)) -> 
         _ => {}
     }
     if matches!(report.recovery, Recovery::Changed { .. }) && !report.config.resets {
-        next.push(
-            "To tell an overload's harm from growing data, reset the service: `--reset COMMAND`.".to_owned(),
-        );
+        // The flags are refused beside a study.
+        let how = place.division.map_or("`--reset COMMAND`", |_| "declare its `reset` in study.toml");
+        next.push(format!("To tell an overload's harm from growing data, reset the service: {how}."));
     }
-    if report.cpu.as_ref().is_some_and(|used| used.bound.is_none()) {
+    if place.division.is_none() && report.cpu.as_ref().is_some_and(|used| used.bound.is_none()) {
         next.push("To see whether its CPUs limit the service, name its process with `--pid PID`.".to_owned());
     }
     next

@@ -37,6 +37,7 @@ fn about() -> About {
         started: Nanos::from_secs(1_795_000_000),
         co_located: Some(true),
         shared_cpus: vec![0, 1],
+        division: None,
         again: Some("knee http://127.0.0.1:8080/".to_owned()),
         with_options: false,
     }

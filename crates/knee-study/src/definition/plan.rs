@@ -24,12 +24,12 @@ const BLOCKS: usize = 10;
 /// Default metrics.
 const METRICS: [Metric; 4] = [Metric::Goodput, Metric::P50, Metric::P95, Metric::Errors];
 
-/// The design; its mistakes are noted. `None` only if there is no variant for it. One variant is enough where
-/// `claims_compare`: they have two sides of it.
+/// The design; its mistakes are noted. `None` only if there is no variant for it. One variant is enough where claims have
+/// two sides of it, or where nothing is compared.
 pub(super) fn design(
     raw: Spanned<raw::Design>,
     variants: &[Variant],
-    claims_compare: bool,
+    one_is_enough: bool,
     known: &Known,
     finder: &mut Finder<'_>,
 ) -> Option<Design> {
@@ -60,7 +60,7 @@ pub(super) fn design(
         pairs,
         growth,
     };
-    if !claims_compare {
+    if !one_is_enough {
         has_two_sides(&design, position.clone(), finder);
     }
     fits(&design, variants, position.start..position.start + 8, finder);

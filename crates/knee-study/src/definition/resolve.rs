@@ -15,9 +15,19 @@ use super::{
 };
 use crate::study::lineup;
 
+/// What a definition is read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Variants are measured and compared.
+    Compare,
+    /// One variant is started.
+    Start,
+}
+
 /// The definition, if it is complete; the finder has the mistakes.
 pub(super) fn definition(
     document: Document,
+    purpose: Purpose,
     finder: &mut Finder<'_>,
     exists: &dyn Fn(&str) -> bool,
 ) -> Option<Definition> {
@@ -53,7 +63,8 @@ pub(super) fn definition(
     let plain = |workload: &&Workload| matches!(&workload.load, Load::Request(one) if !one.stream);
     known.without_events = workloads.iter().filter(plain).map(|workload| workload.name.clone()).collect();
     let claims_compare = document.claims.values().any(|claim| claim.against_workload.is_some());
-    let design = plan::design(document.design, &variants, claims_compare, &known, finder)?;
+    let one_is_enough = claims_compare || purpose == Purpose::Start;
+    let design = plan::design(document.design, &variants, one_is_enough, &known, finder)?;
     // Claims and published figures can speak of variants that the design makes.
     let made = lineup::taking_part(&design, &variants).into_iter().map(|variant| variant.name);
     if design.kind == DesignKind::Growth {

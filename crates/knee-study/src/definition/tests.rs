@@ -306,6 +306,16 @@ fn one_variant_is_enough_where_a_claim_compares_its_workloads() {
 }
 
 #[test]
+fn one_variant_is_enough_where_it_is_started_and_nothing_is_compared() {
+    let start = STUDY.find("kind = ").unwrap();
+    let alone = format!("{}kind = \"ladder\"\norder = [\"stock\"]\n", &STUDY[..start]);
+    assert_eq!(Definition::read_to_start(&alone, "study.toml", &|_| true).unwrap().design.order, ["stock"]);
+    let wrong = alone.replace("[\"stock\"]", "[\"stok\"]");
+    let said = Definition::read_to_start(&wrong, "study.toml", &|_| true).unwrap_err().to_string();
+    assert!(said.contains("there is no variant `stok`"), "{said}");
+}
+
+#[test]
 fn where_data_grows_claims_name_a_variant_at_a_size() {
     let growth = "kind = \"growth\"\ngrowth = { switch = \"workers\", sizes = [1, 2, 4, 8] }\n";
     let claim = |variant: &str| {

@@ -70,7 +70,18 @@ pub enum Relation {
 }
 
 impl Lineup {
+    /// What takes part and what is compared; there is something to compare.
     pub(super) fn of(definition: &Definition, options: &Options) -> Result<Self, Refusal> {
+        let lineup = Self::of_any(definition, options)?;
+        if lineup.pairings.is_empty() && lineup.series.is_empty() {
+            let left: Vec<&str> = lineup.variants.iter().map(|variant| variant.name.as_str()).collect();
+            return Err(Refusal::NothingToCompare(left.join(", ")));
+        }
+        Ok(lineup)
+    }
+
+    /// The same, also if there is nothing to compare.
+    pub(super) fn of_any(definition: &Definition, options: &Options) -> Result<Self, Refusal> {
         let design = &definition.design;
         if let Some(name) = &options.aa {
             return aa_lineup(definition, name);
@@ -92,10 +103,6 @@ impl Lineup {
         }
         let series = series(design, &variants);
         claimed(definition, &variants, &mut pairings);
-        if pairings.is_empty() && series.is_empty() {
-            let left: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
-            return Err(Refusal::NothingToCompare(left.join(", ")));
-        }
         for pairing in &mut pairings {
             pairing.inert = cannot_differ(definition, &variants, &pairing.from, &pairing.to);
         }

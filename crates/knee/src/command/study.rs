@@ -51,8 +51,8 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let color = is_terminal && !(args.output.no_color || surroundings.no_color);
     let (folder, text, file) = read(&args.study).map_err(refused)?;
     let exists = |path: &str| folder.join(path).is_file();
-    let definition =
-        Definition::read(&text, &file, &exists).map_err(|problems| refused(problem_of(&problems)))?;
+    let read_it = if args.extent.up.is_some() { Definition::read_to_start } else { Definition::read };
+    let definition = read_it(&text, &file, &exists).map_err(|problems| refused(problem_of(&problems)))?;
     // Who writes a report needs no key.
     let remote = if args.extent.report_only {
         None

@@ -109,6 +109,8 @@ fn of_target(
 fn of_a_study(args: &SweepArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let plan = Plan::read(args)?;
     let settings = plan.first_settings()?;
+    // Before anything is built and started for it.
+    saved::check(args, &settings.config, (&plan.title(), &plan.declared()))?;
     pushes::during(&settings.pushes, narrate, |feed| {
         let (control, _signals) = watched()?;
         let mut started = match Started::begin(&plan, feed, &control, narrate) {
@@ -134,7 +136,8 @@ fn conduct(
     control: &Control,
     narrate: fn(&str),
 ) -> Result<Exit, Failed> {
-    let mut saved = saved::open(args, &settings.config, &loader.title(), narrate)?;
+    let (title, declared) = (loader.title(), loader.declared());
+    let mut saved = saved::open(args, &settings.config, (title.as_str(), declared.as_str()), narrate)?;
     let mut sinks = Sinks::open(settings).map_err(refused)?;
     let pids = [settings.pids.clone(), loader.pids()].concat();
     let co_located = loader.co_located();
@@ -142,12 +145,13 @@ fn conduct(
     let shared_cpus = watch.as_ref().and_then(CpuWatch::shared);
     let facts = facts(settings, watch.as_ref(), shared_cpus.as_deref());
     let about = About {
-        title: loader.title(),
+        title,
         build: build(),
         machine: host::machine(),
         started: clock::wall(),
         co_located,
         shared_cpus: shared_cpus.unwrap_or_default(),
+        division: loader.division(),
         again: loader.again(),
         with_options: args.request != RequestFlags::default()
             || args.connection != ConnectionFlags::default()

@@ -40,11 +40,17 @@ fn starts(folder: &Path) -> Vec<(String, String)> {
     words.map(|(port, color)| (port.to_owned(), color.to_owned())).collect()
 }
 
-/// The steps of a result, after what was said beside it.
+/// A result, unless something was said in place of it.
+fn result(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// The steps of a result.
 fn steps(output: &Output) -> Vec<Value> {
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let result: Value = serde_json::from_slice(&output.stdout).expect(&said);
-    result["steps"].as_array().expect("steps").clone()
+    let mut result = result(output);
+    let Value::Array(steps) = result["steps"].take() else { panic!("no steps: {result:#}") };
+    steps
 }
 
 const SHORT: [&str; 6] = ["--rates", "20,40", "--step", "300ms", "--output-format", "json"];
@@ -72,6 +78,24 @@ fn the_service_is_a_fresh_one_at_each_step_and_nothing_is_left_at_the_end() {
 }
 
 #[test]
+fn the_result_says_which_cpus_generator_and_service_had() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    study(folder);
+    let output = sweep(folder, &SHORT);
+    let cpus = &result(&output)["cpus"];
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("CPUs: "), "{said}");
+    // Where there is one CPU, or none can be chosen, they share it.
+    match cpus["shared"].as_str() {
+        None => assert_ne!(cpus["generator"], cpus["others"], "{cpus:#}"),
+        Some(why) => assert!(["one_cpu", "unknown"].contains(&why), "{cpus:#}"),
+    }
+    let cpus = &result(&sweep(folder, &[&SHORT[..], &["--share-cpus"]].concat()))["cpus"];
+    assert!(cpus["shared"] == "asked" && cpus["generator"] == cpus["others"], "{cpus:#}");
+}
+
+#[test]
 fn an_interrupted_sweep_of_a_study_goes_on_and_one_of_another_variant_is_another() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -86,6 +110,19 @@ fn an_interrupted_sweep_of_a_study_goes_on_and_one_of_another_variant_is_another
     let said = String::from_utf8_lossy(&other.stderr).into_owned();
     assert_eq!(other.status.code(), Some(104), "{said}");
     assert!(said.contains("variant blue, workload page"), "{said}");
+    // A title changes nothing that was measured; a path does.
+    let file = folder.join("study.toml");
+    let text = fs::read_to_string(&file).unwrap().replace("two servers", "two demo servers");
+    fs::write(&file, &text).unwrap();
+    let again = sweep(folder, &[&SHORT[..], &["--resume"]].concat());
+    assert!(!steps(&again).is_empty());
+    fs::write(&file, text.replace("path = \"/\"", "path = \"/healthz\"")).unwrap();
+    let begun = starts(folder).len();
+    let changed = sweep(folder, &[&SHORT[..], &["--resume"]].concat());
+    let said = String::from_utf8_lossy(&changed.stderr).into_owned();
+    assert_eq!(changed.status.code(), Some(104), "{said}");
+    assert!(said.contains("with these flags is saved"), "{said}");
+    assert_eq!(starts(folder).len(), begun, "nothing was started for a sweep that is not there");
 }
 
 #[test]
@@ -133,4 +170,15 @@ fn what_a_study_does_not_have_or_says_itself_is_refused_before_anything_starts()
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("choose one with `--workload`: the study has page, health"), "{said}");
     assert!(starts(folder).is_empty());
+}
+
+#[test]
+fn a_study_with_one_variant_is_swept() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    study(folder);
+    let file = folder.join("study.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("order = [\"red\", \"blue\"]", "order = [\"red\"]")).unwrap();
+    assert_eq!(steps(&sweep(folder, &SHORT)).len(), 2);
 }

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::BufReader;
+use std::net::SocketAddr;
 use std::process::{ChildStdout, Command};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -144,6 +145,16 @@ impl<'a> Service<'a> {
     /// Lines that the service wrote to its own log.
     pub fn lines(&self) -> usize {
         fs::read_to_string(self.folder.path().join("log")).unwrap().lines().count()
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.url.trim_start_matches("http://").parse().unwrap()
+    }
+
+    /// Sends a signal to its process.
+    pub fn signal(&self, name: &str) {
+        testbed::signal(self.process.id(), name);
     }
 
     /// Its threads with this name.

@@ -1,5 +1,6 @@
 //! What a sweep says of the limit: the programs that fill the CPUs, and the resources that were observed.
 
+use knee_core::fixture::division::{Division, Shared};
 use knee_report::SweepView;
 use knee_report::sweep::{About, json, text};
 use knee_report::text::Style;
@@ -82,6 +83,29 @@ fn the_cpus_of_the_advice_are_those_that_the_programs_can_use() {
     assert!(said(&[2, 3, 4, 6]).ends_with("`taskset -c 3-4,6 ...`"));
     let unknown = text::sharing(facts(2), &About { shared_cpus: Vec::new(), ..about() }).unwrap();
     assert!(unknown.ends_with("share 2 CPUs. Give each its own with `taskset`"), "{unknown}");
+}
+
+#[test]
+fn a_sweep_that_started_the_service_says_which_cpus_each_has_and_advises_no_taskset() {
+    let with = |shared| {
+        let division = Some(Division { generator: "0-1".to_owned(), others: "0-1".to_owned(), shared });
+        About { division, ..about() }
+    };
+    let facts = Facts { shared_cpus: Some(2), ..Facts::default() };
+    let asked = text::sharing(facts, &with(Some(Shared::Asked))).unwrap();
+    assert!(asked.contains("leave out `--share-cpus`") && !asked.contains("taskset"), "{asked}");
+    let declared = text::sharing(facts, &with(Some(Shared::Declared))).unwrap();
+    assert!(declared.ends_with("change `cpus` in study.toml"), "{declared}");
+
+    let report = healthy();
+    let started = with(Some(Shared::Asked));
+    let document: Value = serde_json::from_str(&json::render(&SweepView::of(&report, &started))).unwrap();
+    let validator = jsonschema::draft202012::new(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
+    assert!(validator.is_valid(&document), "{:?}", validator.iter_errors(&document).collect::<Vec<_>>());
+    assert_eq!(document["cpus"]["shared"], "asked");
+    let by_hand = about();
+    let document: Value = serde_json::from_str(&json::render(&SweepView::of(&report, &by_hand))).unwrap();
+    assert!(document["cpus"].is_null());
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub fn up(
 ) -> Result<Exit, Failed> {
     // Nothing is measured for the study here, and observers can be put beside any load.
     let options = Options { share_cpus: true, observed: true, ..Options::default() };
-    let study = Study::new(definition.clone(), options, None)
+    let study = Study::to_start(definition.clone(), options)
         .map_err(|refusal| driver_failed(knee_driver::Error::from(refusal)))?;
     let control = Control::new();
     let _signals =

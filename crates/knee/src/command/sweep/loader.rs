@@ -2,6 +2,7 @@
 //!
 //! Does not send anything.
 
+use knee_core::fixture::division::Division;
 use knee_driver::sweep::StepSource;
 use knee_k6::output::interval::About;
 use knee_study::sweep::{Step, StepLoad};
@@ -34,6 +35,17 @@ pub trait Loader: StepSource {
     /// Processes of the service that were started for the sweep.
     fn pids(&self) -> Vec<u32> {
         Vec::new()
+    }
+
+    /// How the CPUs are divided; `None` if nothing was started for the sweep.
+    fn division(&self) -> Option<Division> {
+        None
+    }
+
+    /// What decides about the service and its load besides the command line; saved steps belong to it. Can contain
+    /// credentials.
+    fn declared(&self) -> String {
+        String::new()
     }
 
     /// The command that loads it once, without an amount; `None` if no short one does.

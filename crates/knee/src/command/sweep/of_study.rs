@@ -6,10 +6,11 @@
 use std::path::{Path, PathBuf};
 
 use knee_core::fixture::Reset;
+use knee_core::fixture::division::Division;
 use knee_core::unit::Nanos;
-use knee_driver::Error;
 use knee_driver::standing::{self, Standing};
 use knee_driver::sweep::{StepRun, StepSource};
+use knee_driver::{Error, Event};
 use knee_engine::control::Control;
 use knee_study::definition::{Definition, Load, Request, Workload};
 use knee_study::study::{Options, Study};
@@ -65,7 +66,7 @@ impl<'a> Plan<'a> {
         let given = args.target.as_deref().unwrap_or_default();
         let (folder, text, file) = study::read(Path::new(given)).map_err(refused)?;
         let exists = |path: &str| folder.join(path).is_file();
-        let definition = Definition::read(&text, &file, &exists)
+        let definition = Definition::read_to_start(&text, &file, &exists)
             .map_err(|problems| refused(study::problem_of(&problems)))?;
         let workload = chosen(&definition, args.study.workload.as_deref()).map_err(refused)?.clone();
         let variant = args.study.variant.clone().unwrap_or_else(|| definition.design.baseline.clone());
@@ -107,11 +108,24 @@ impl<'a> Plan<'a> {
         let mut settings = settings::settings(typed, &Surroundings::read()).map_err(refused)?;
         let service = self.definition.fixture.service.get(&self.workload.service);
         settings.config.resets =
-            service.is_some_and(|service| service.address.is_none() && service.reset != Reset::Keep);
+            self.is_started() && service.is_some_and(|service| service.reset != Reset::Keep);
         Ok(settings)
     }
 
-    fn title(&self) -> String {
+    /// Whether knee starts the service that is loaded.
+    fn is_started(&self) -> bool {
+        let service = self.definition.fixture.service.get(&self.workload.service);
+        service.is_some_and(|service| service.address.is_none())
+    }
+
+    /// What the study says of the service and its load. Its title, its claims and its other workloads do not matter.
+    pub fn declared(&self) -> String {
+        let Definition { fixture, switches, .. } = &self.definition;
+        format!("{fixture:?} {switches:?} {:?} {:?}", self.definition.variant(&self.variant), self.workload)
+    }
+
+    /// The name of the sweep: the study, its variant and its workload.
+    pub fn title(&self) -> String {
         let given = self.args.target.as_deref().unwrap_or_default();
         on_one_line(&format!("{given}, variant {}, workload {}", self.variant, self.workload.name))
     }
@@ -157,17 +171,18 @@ impl<'a> Started<'a> {
         let flags = &plan.args.study;
         let observed = observe::names_started(&plan.args.observe);
         let options = Options { share_cpus: flags.share_cpus, observed, ..Options::default() };
-        let study = Study::new(plan.definition.clone(), options, None)
+        let study = Study::to_start(plan.definition.clone(), options)
             .map_err(|refusal| driver_failed(Error::from(refusal)))?;
         let quiet = plan.args.output.quiet;
         if !quiet {
             narrate(&format!("starting `{}` with its stores", on_one_line(&plan.variant)));
         }
         let mut progress = Progress::new(narrate, quiet, "");
-        let mut report = |event: knee_driver::Event<'_>| progress.report(&event);
+        let mut report = |event: Event<'_>| progress.report(&event);
         let what = (plan.variant.as_str(), Some(plan.workload.name.as_str()));
         let mut standing =
             standing::up(&study, what, &plan.folder, control, &mut report).map_err(driver_failed)?;
+        report(Event::Divided { division: standing.division(), size: None });
         let loader = loader(plan, &mut standing, feed.clone(), narrate)?;
         Ok(Self { plan, standing: Some(standing), loader, is_fresh: true, feed, narrate })
     }
@@ -246,7 +261,16 @@ impl Loader for Started<'_> {
     }
 
     fn co_located(&self) -> Option<bool> {
-        Some(true)
+        // A service with an address of its own is the user's, and can be elsewhere.
+        if self.plan.is_started() { Some(true) } else { self.loader.co_located() }
+    }
+
+    fn division(&self) -> Option<Division> {
+        self.standing.as_ref().map(|standing| standing.division().clone())
+    }
+
+    fn declared(&self) -> String {
+        self.plan.declared()
     }
 
     fn pids(&self) -> Vec<u32> {
@@ -259,5 +283,51 @@ impl Loader for Started<'_> {
         let ended = self.loader.end();
         let down = self.standing.take().map_or(Ok(()), Standing::down).map_err(driver_failed);
         ended.and(down)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use knee_driver::Times;
+    use knee_study::definition::Arrivals;
+
+    use super::*;
+    use crate::settings::declared;
+
+    fn request() -> Request {
+        Request {
+            path: "/post?a=b".to_owned(),
+            method: "POST".to_owned(),
+            headers: BTreeMap::from([("X-Mark".to_owned(), "1: 2".to_owned())]),
+            body: Some("a=1".to_owned()),
+            connections: 20,
+            arrival_rate: None,
+            arrivals: Arrivals::Poisson,
+            timeout: Some(Nanos::from_millis(1_500)),
+            stream: false,
+            until: None,
+        }
+    }
+
+    #[test]
+    fn a_step_sends_what_a_trial_of_the_study_sends() {
+        const ADDRESS: &str = "http://127.0.0.1:9";
+        let plain = Request { method: "GET".to_owned(), body: None, timeout: None, ..request() };
+        let stream = Request { stream: true, until: Some("[DONE]".to_owned()), ..request() };
+        let times = Times { settle: Nanos::ZERO, measure: Nanos::from_secs(1), seed: 1 };
+        let surroundings = Surroundings::read();
+        for request in [request(), plain, stream] {
+            let target = Some(format!("{ADDRESS}{}", request.path));
+            let mut args = SweepArgs::default();
+            (args.target, args.request) = (target, flags(&request));
+            let settings = settings::settings(&args, &surroundings).unwrap();
+            let step = settings::load(&args, &settings, &surroundings).unwrap();
+            let trial = declared::load(&request, ADDRESS, times, &surroundings).unwrap();
+            assert_eq!(format!("{:?}", step.requests), format!("{:?}", trial.requests));
+            assert_eq!(step.http.request_timeout, trial.http.request_timeout);
+            assert_eq!((step.http.events, step.http.decode), (trial.http.events, trial.http.decode));
+        }
     }
 }

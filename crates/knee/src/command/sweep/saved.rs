@@ -22,7 +22,22 @@ pub struct Saved {
     _lock: Lock,
 }
 
-/// The steps of the sweep that goes on, or the place for those of a new one; `None` if nothing can be saved.
+/// Refuses a sweep that is to go on where none is saved.
+///
+/// # Errors
+///
+/// When there is nothing to go on with.
+pub fn check(args: &SweepArgs, config: &Config, (title, declared): (&str, &str)) -> Result<(), Failed> {
+    if !args.output.resume {
+        return Ok(());
+    }
+    let design = Design::of(title, config, requests(args, declared));
+    let found = Store::of_process().and_then(|store| earlier(&store, &design));
+    found.map(drop).ok_or_else(|| refused(none(title)))
+}
+
+/// The steps of the sweep that goes on, or the place for those of a new one; `None` if nothing can be saved. `declared`
+/// decides about the service and its load besides the flags.
 ///
 /// # Errors
 ///
@@ -30,10 +45,10 @@ pub struct Saved {
 pub fn open(
     args: &SweepArgs,
     config: &Config,
-    title: &str,
+    (title, declared): (&str, &str),
     narrate: fn(&str),
 ) -> Result<Option<Saved>, Failed> {
-    let design = Design::of(title, config, requests(args));
+    let design = Design::of(title, config, requests(args, declared));
     let store = Store::of_process();
     if args.output.resume {
         let folder = store.and_then(|store| earlier(&store, &design)).ok_or_else(|| refused(none(title)))?;
@@ -70,21 +85,49 @@ fn earlier(store: &Store, design: &Design) -> Option<PathBuf> {
 fn none(title: &str) -> Problem {
     Problem::new(
         format!("no sweep of `{}` with these flags is saved, for `--resume`", on_one_line(title)),
-        "give the flags of the earlier sweep, or leave out `--resume`",
+        "give the flags of the earlier sweep, with the study as it was then, or leave out `--resume`",
     )
 }
 
 /// A number that stands for the requests and how they are sent. The text itself can contain credentials.
-fn requests(args: &SweepArgs) -> u64 {
+fn requests(args: &SweepArgs, declared: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     let SweepArgs { target, ladder, request, connection, script, modules, .. } = args;
     format!("{target:?} {ladder:?} {request:?} {connection:?} {script:?} {modules:?}").hash(&mut hasher);
     if args.study != SweptStudyFlags::default() {
         format!("{:?}", args.study).hash(&mut hasher);
     }
+    if !declared.is_empty() {
+        declared.hash(&mut hasher);
+    }
     let fleet = Remote::words(&args.fleet, &ServiceHostFlag::default());
     if !fleet.is_empty() {
         fleet.hash(&mut hasher);
     }
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sweep_of_a_study_goes_on_only_with_the_variant_the_workload_and_the_study_that_it_had() {
+        let of = |variant: &str, workload: &str, declared: &str| {
+            let study = SweptStudyFlags {
+                variant: Some(variant.to_owned()),
+                workload: Some(workload.to_owned()),
+                share_cpus: false,
+            };
+            let mut args = SweepArgs::default();
+            (args.target, args.study) = (Some("labs/todos/newest".to_owned()), study);
+            requests(&args, declared)
+        };
+        let begun = of("stock", "list", "GET /");
+        assert_eq!(begun, of("stock", "list", "GET /"));
+        for other in [of("best", "list", "GET /"), of("stock", "add", "GET /"), of("stock", "list", "GET /a")]
+        {
+            assert_ne!(begun, other);
+        }
+    }
 }

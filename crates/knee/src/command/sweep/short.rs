@@ -60,6 +60,7 @@ pub fn look(args: &SweepArgs, narrate: fn(&str)) -> Result<Look, Failed> {
         started: clock::wall(),
         co_located: loader.co_located(),
         shared_cpus: Vec::new(),
+        division: None,
         again: None,
         with_options: false,
     };
