@@ -69,7 +69,7 @@ pub enum Number {
     /// The difference from the series' point before, or from 0: whole.
     Whole(i64),
     /// The figure itself, with few digits behind the point: a whole number, and how many of its digits these are, at most
-    /// [`DIGITS_MAX`]. It takes half the bytes of [`Self::Real`], whose bits look like chance.
+    /// [`DIGITS_MAX`]. It takes fewer bytes than [`Self::Real`], whose bits look like chance.
     Decimal(i64, u8),
     /// The figure itself.
     Real(f64),

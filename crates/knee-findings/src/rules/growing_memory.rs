@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     finds: "a service that keeps memory of each request",
     needs: "a process of the service, the figures of its machine (`host`), and 60 s of load; 10 minutes for Java, .NET, Node and Erlang, by the names of their programs",
     limits: "the resident memory of the process grows by 64 MiB and by a fifth, by 1 KiB per response, and by a fifth of the whole in each third of the run; the available memory of the machine falls by half as much. Both, or nothing",
-    source: "What is made once, and a heap that has reached its size, grow in no more than two thirds of a run. 64 MiB are more than the young heap of most collectors. Two programs that free memory at the same time would hide a fall of what is available.",
+    source: "What is made once grows at the beginning of a run, and a heap grows until it has its size; neither grows as much in each third. 64 MiB are more than the young heap of most collectors. Two programs that free memory at the same time would hide a fall of what is available.",
     cause: "Something is added for each request and never removed: an entry of a map or a list, a listener, a task that never ends, a cache without a limit.",
     remedy: "Compare two profiles of the heap, one from the beginning and one from the end of a longer load. Give caches a limit. If it is a cache that is being filled, a longer load ends the growth.",
     explains: &[],
